@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readEmbedderFiles } from "../../src/host/os/assets.ts";
 import { createLocalRetrieval } from "../../src/retrieve/local-retrieval.ts";
@@ -41,26 +41,32 @@ const toText = (snippets: readonly Snippet[]): string =>
 
 const embedderFiles = readEmbedderFiles();
 
+type Folders = ReturnType<typeof foldersOf>;
+
+const openEngine = (folders: Folders, threads: number, evidenceWeights = () => EVIDENCE_WEIGHTS) => {
+  const settings = {
+    roots: ["."],
+    denylist: [],
+    maxFileBytes: 8 * 1024 * 1024,
+    watch: true,
+    threads,
+    waitMs: PATIENCE_MS,
+  };
+  return createLocalRetrieval({
+    ...folders,
+    settings: () => settings,
+    onWarning: () => {},
+    embedderFiles,
+    evidenceWeights,
+  });
+};
+
 /** The engine in this process, over the files and the index that the cache keeps. */
 export const openInProcess =
   (cache: string, threads: number): OpenReport =>
   async (report) => {
     let weights = EVIDENCE_WEIGHTS;
-    const settings = {
-      roots: ["."],
-      denylist: [],
-      maxFileBytes: 8 * 1024 * 1024,
-      watch: true,
-      threads,
-      waitMs: PATIENCE_MS,
-    };
-    const engine = createLocalRetrieval({
-      ...foldersOf(cache, report),
-      settings: () => settings,
-      onWarning: () => {},
-      embedderFiles,
-      evidenceWeights: () => weights,
-    });
+    const engine = openEngine(foldersOf(cache, report), threads, () => weights);
     const { chunks } = await engine.index({});
     const search = (bounds: { readonly k: number; readonly budgetTokens: number }) =>
       engine.search({ query: report.text, scope: "auto", ...bounds });
@@ -77,6 +83,45 @@ export const openInProcess =
       close: () => engine.close(),
     };
   };
+
+/** The length of a usual report. */
+const REPORT_CHARS = 2000;
+
+/** Milliseconds of the answers in one workspace that holds a version of every project: some 20,000 chunks. */
+export const timeTogether = async (
+  cache: string,
+  reports: readonly BugReport[],
+  threads: number,
+): Promise<{ readonly chunks: number; readonly ms: readonly number[] }> => {
+  const together = {
+    workspace: join(cache, "together", "tree"),
+    userState: join(cache, "together", "state"),
+  };
+  for (const [project, own] of Map.groupBy(reports, (report) => report.project)) {
+    const into = join(together.workspace, project);
+    const last = own.at(-1);
+    if (last === undefined || existsSync(into)) continue;
+    const { workspace } = foldersOf(cache, last);
+    cpSync(workspace, into, { recursive: true, filter: (path) => !path.includes("/.llmc") });
+  }
+  mkdirSync(together.userState, { recursive: true });
+  const engine = openEngine(together, threads);
+  try {
+    const { chunks } = await engine.index({});
+    const ask = (query: string) => engine.search({ query, scope: "auto", ...DEFAULT_ANSWER });
+    // The first question loads the symbol graph and the grammar.
+    await ask(reports[0]?.text ?? "");
+    const ms: number[] = [];
+    for (const { text } of reports) {
+      const startedMs = performance.now();
+      await ask(text.slice(0, REPORT_CHARS));
+      ms.push(performance.now() - startedMs);
+    }
+    return { chunks, ms };
+  } finally {
+    await engine.close();
+  }
+};
 
 interface FoundSnippets {
   readonly data: { readonly snippets: readonly { readonly src: string }[] };
