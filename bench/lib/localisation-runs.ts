@@ -1,5 +1,5 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { readEmbedderFiles } from "../../src/host/os/assets.ts";
 import { createLocalRetrieval } from "../../src/retrieve/local-retrieval.ts";
 import { shapeOf } from "../../src/retrieve/rank/query-shape.ts";
@@ -135,7 +135,7 @@ export const openThroughProgram =
     const { workspace, userState } = foldersOf(cache, report);
     const limits = ["--set", `mcp.rag.top_k=${K}`, "--set", `mcp.rag.token_budget=${BUDGET_TOKENS}`];
     const launch = llmc(program, workspace, "--mode", "classic", ...limits);
-    const server = startServer({ ...launch, env: { ...launch.env, XDG_STATE_HOME: userState } });
+    const server = startServer({ ...launch, env: { ...launch.env, XDG_STATE_HOME: dirname(userState) } });
     await server.handshake();
     const search = async (k: number, budget: number) =>
       server.ask("rag_search", { query: report.text, k, budget_tokens: budget });

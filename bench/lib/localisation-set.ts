@@ -33,7 +33,8 @@ export const foldersOf = (
   { id }: BugReport,
 ): { readonly workspace: string; readonly userState: string } => ({
   workspace: join(cache, id, "tree"),
-  userState: join(cache, id, "state"),
+  // As the program finds it below XDG_STATE_HOME, so that both use one index.
+  userState: join(cache, id, "state", "llmc"),
 });
 
 const unpack = (folder: string, into: string, reports: readonly BugReport[]): void => {
