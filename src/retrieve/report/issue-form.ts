@@ -21,8 +21,24 @@ const FORM_TERMS = new Set(
 export const isForm = (heading: string): boolean =>
   (heading.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).every((term) => FORM_TERMS.has(term));
 
-/** `Numpy 1.24.3`, `- Python version: 3.8.1`, `OS: Ubuntu 20.04`: a short line of a name and a version. */
-const VERSION = /^\W*[\w .()/-]{1,40}?[:=@ ]+\D{0,24}v?\d+(?:\.\w+)+\S{0,40}\W*(?:\([^()]*\))?$/;
+const VERSION = /^v?\d+(?:\.\w+)+[\w.+-]*$/;
+/** Of words before and after the version: with more of them, it is a sentence. */
+const MAX_TERMS_BEFORE = 4;
+const MAX_TERMS_AFTER = 3;
+
+/** `Numpy 1.24.3`, `- Python version: 3.8.1`, `OS: Ubuntu 20.04 LTS`: a name and a version. */
+const isVersionLine = (text: string): boolean => {
+  const terms = text.split(/[\s:=@,]+/).filter((term) => /\w/.test(term));
+  const at = terms.findIndex((term) => VERSION.test(term));
+  const before = terms.slice(0, at);
+  return (
+    at > 0 &&
+    at <= MAX_TERMS_BEFORE &&
+    terms.length - at - 1 <= MAX_TERMS_AFTER &&
+    before.every((term) => /^[\w./()*-]+$/.test(term))
+  );
+};
+
 const PLATFORM = /^(?:Linux|Windows|Darwin|macOS)-[\w.+-]+$/;
 
 /** Trac's note below a title. */
@@ -33,5 +49,5 @@ const MAX_BOILERPLATE_CHARS = 120;
 export const isBoilerplate = (line: string): boolean => {
   const text = line.trim();
   if (text === "" || text.length > MAX_BOILERPLATE_CHARS) return false;
-  return isForm(text) || VERSION.test(text) || PLATFORM.test(text) || LAST_MODIFIED.test(text);
+  return isForm(text) || isVersionLine(text) || PLATFORM.test(text) || LAST_MODIFIED.test(text);
 };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { frameOf } from "./frames.ts";
+import { isBoilerplate } from "./issue-form.ts";
 import { isReport, readReport } from "./read-report.ts";
 
 const fence = (text: string, language = ""): string => `\`\`\`${language}\n${text}\n\`\`\``;
@@ -113,6 +114,25 @@ describe("REQ-R3 frames of many languages", () => {
   );
 });
 
+describe("REQ-R3 lines that say nothing about the problem", () => {
+  test.each([
+    "Numpy 1.24.3",
+    "- Python version: 3.8.1",
+    "OS: Ubuntu 20.04 LTS",
+    "Linux-4.4.0-116-generic-x86_64-with-debian-stretch-sid",
+    "Description",
+    "Steps to reproduce",
+    "\t\t(last modified by Jane Doe)",
+  ])("%s", (line) => expect(isBoilerplate(line)).toBe(true));
+
+  test.each([
+    "It worked in 1.24.3, and it fails with the version that came after it.",
+    "table.write(path, 1.5)",
+    "Description of the table is lost",
+    "",
+  ])("%s is kept", (line) => expect(isBoilerplate(line)).toBe(false));
+});
+
 describe("REQ-R3 what counts as a report", () => {
   test.each([
     "where are paths checked",
@@ -147,6 +167,8 @@ describe("FAIL-F5 hostile reports are read in bounded time", () => {
     ["dots", "a.".repeat(500_000)],
     ["dashes", "-".repeat(1_000_000)],
     ["versions", `${"a ".repeat(59)}\n`.repeat(5000)],
+    ["words far apart", `- ${" ".repeat(40)}aaaa${" ".repeat(40)}aaaa${" ".repeat(20)}(\n`.repeat(5000)],
+    ["headings that do not end", `# a${" ".repeat(590)}x\n`.repeat(5000)],
     ["open comments", "<!--".repeat(250_000)],
     ["open fences", "```\n".repeat(250_000)],
     ["an error without an end", `${"a.".repeat(300)}Error`.repeat(2000)],
