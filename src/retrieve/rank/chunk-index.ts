@@ -176,6 +176,20 @@ const scoreFiles = (
   return new Map([...numbers].map(([path, number]) => [path, scores[number] ?? 0]));
 };
 
+const chunksWith = (
+  lexical: LexicalIndex,
+  factsOf: ReadonlyMap<number, ChunkFacts>,
+  terms: readonly string[] | ReadonlyMap<string, number>,
+  limit: number,
+  isWanted: (facts: ChunkFacts) => boolean,
+): readonly ChunkFacts[] =>
+  lexical
+    .search(terms, limit, (id) => {
+      const facts = factsOf.get(id);
+      return facts !== undefined && isWanted(facts);
+    })
+    .flatMap(({ id }) => factsOf.get(id) ?? []);
+
 /** Everything that a search needs, in memory: terms, vectors, names, and the ranking over them. */
 export const createChunkIndex = ({
   dimensions,
@@ -250,9 +264,8 @@ export const createChunkIndex = ({
     codeFilesWith: (name: string): readonly string[] => {
       const term = tokenize(name).at(-1);
       if (term === undefined) return [];
-      const isCode = (id: number): boolean => factsOf.get(id)?.kind === "code";
-      const chunks = lexical.search([term], factsOf.size, isCode);
-      return [...new Set(chunks.map(({ id }) => factsOf.get(id)?.path ?? ""))];
+      const found = chunksWith(lexical, factsOf, [term], factsOf.size, ({ kind }) => kind === "code");
+      return [...new Set(found.map(({ path }) => path))];
     },
     /** Drops all vectors; the next ones are those of another embedder. */
     startVectors: (length: number): void => {
@@ -266,13 +279,7 @@ export const createChunkIndex = ({
       terms: ReadonlyMap<string, number>,
       limit: number,
       isWanted: (facts: ChunkFacts) => boolean,
-    ): readonly ChunkFacts[] =>
-      lexical
-        .search(terms, limit, (id) => {
-          const facts = factsOf.get(id);
-          return facts !== undefined && isWanted(facts);
-        })
-        .flatMap(({ id }) => factsOf.get(id) ?? []),
+    ): readonly ChunkFacts[] => chunksWith(lexical, factsOf, terms, limit, isWanted),
     search: ({ scope, ...query }: ChunkQuery): readonly RankedChunk[] => {
       if (scope !== "auto") return search({ ...query, scope });
       const { beginnings, isAll } = fileNames.find(query.query);

@@ -52,11 +52,10 @@ export const createLexicalIndex = (): LexicalIndex => {
   let scores = new Float64Array(0);
 
   const grow = (): void => {
-    const ids = new Float64Array(idOf.length * 2);
+    const [ids, longer] = [new Float64Array(idOf.length * 2), new Uint32Array(lengths.length * 2)];
     ids.set(idOf);
-    idOf = ids;
-    const longer = new Uint32Array(lengths.length * 2);
     longer.set(lengths);
+    idOf = ids;
     lengths = longer;
   };
 
@@ -126,10 +125,7 @@ export const createLexicalIndex = (): LexicalIndex => {
       return slotOf.size;
     },
     coverage: (terms, chunkIds) => coverageOf({ postings, slotOf, lengths, slots }, terms, chunkIds),
-    scoreGroups: (queryTerms, groupOf) => {
-      if (postings.needsCompaction()) compact();
-      return scoreGroups({ postings, slotOf, lengths, slots }, queryTerms, groupOf);
-    },
+    scoreGroups: (terms, groupOf) => scoreGroups({ postings, slotOf, lengths, slots }, terms, groupOf),
     add: (chunkId, terms) => {
       remove(chunkId);
       if (slots === idOf.length) grow();
