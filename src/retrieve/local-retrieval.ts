@@ -101,25 +101,18 @@ const open = async ({
       onWarning,
     });
   const graph = createGraphAnswers({ store, loaded, indexer, lines });
-  const readQuestion = createReportSearch({
+  const reports = createReportSearch({
     loaded,
     lines,
     askGraph: graph.askIndexed,
     weights: evidenceWeights,
   });
+  const common = { loaded, lines, centrality: centrality.of, readQuestion: reports.readQuestion };
   const search =
     vectors === undefined
-      ? createFreshSearch({
-          loaded,
-          indexer,
-          lines,
-          embedQuery: embedder.embedQuery,
-          weights: RANK_WEIGHTS,
-          centrality: centrality.of,
-          readQuestion,
-        })
+      ? createFreshSearch({ ...common, indexer, embedQuery: embedder.embedQuery, weights: RANK_WEIGHTS })
       : createFreshSearch({
-          loaded,
+          ...common,
           indexer: {
             refresh: async (paths, signal) => {
               const hasChanged = await indexer.refresh(paths, signal);
@@ -127,17 +120,15 @@ const open = async ({
               return hasChanged;
             },
           },
-          lines,
           embedQuery: vectors.embedQuery,
           weights: MODEL_RANK_WEIGHTS,
-          centrality: centrality.of,
-          readQuestion,
         });
   const close = async (): Promise<void> => {
     await centrality.close();
     await vectors?.close();
     await indexer.close();
     await batches.close();
+    reports.close();
     files.close();
     lease.close();
     vectorLease?.close();

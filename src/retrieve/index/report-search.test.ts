@@ -85,6 +85,18 @@ describe("REQ-R3 REQ-R4 a report leads to the files to change", () => {
     expect((await search(indexed, REPORT)).map(({ path }) => path)).not.toContain("lib/pkg/writer.py");
   });
 
+  test("documents answer a long question in prose, but not one with a trace", async () => {
+    const sentence =
+      "The wheel of the ship is turned by the steersman, who stands behind it and looks at the compass. ";
+    await using indexed = createIndexed({ ...FILES, "docs/ship.md": `# Ship\n\n${sentence.repeat(3)}\n` });
+    const first = async (query: string) => (await search(indexed, query, { scope: "auto" }))[0]?.path;
+    const question = `Turning the wheel of the ship\n${sentence.repeat(3)}`;
+    expect(await first(question)).toBe("docs/ship.md");
+    expect(await first(`${question}\n  File "/x/pkg/colours.py", line 2, in mix\n`)).toBe(
+      "lib/pkg/colours.py",
+    );
+  });
+
   test("an empty workspace, and one about something else, have no answer", async () => {
     await using empty = createIndexed({});
     expect(await search(empty, REPORT)).toEqual([]);
@@ -138,9 +150,10 @@ describe("REQ-R3 short questions rank as if no report were ever read", () => {
     const askGraph = async () => {
       throw new Error("a short question needs no graph");
     };
+    const reports = createReportSearch({ loaded, lines, askGraph });
     const reading = createFreshSearch({
       ...parts,
-      readQuestion: createReportSearch({ loaded, lines, askGraph }),
+      readQuestion: reports.readQuestion,
     });
     const plain = createFreshSearch({ ...parts, readQuestion: async () => undefined });
     try {
@@ -152,6 +165,7 @@ describe("REQ-R3 short questions rank as if no report were ever read", () => {
       expect((await plain(request("open_writer"), undefined)).snippets).not.toEqual([]);
       await expect(reading(request(REPORT), undefined)).rejects.toThrow("needs no graph");
     } finally {
+      reports.close();
       files.close();
       db.close();
     }

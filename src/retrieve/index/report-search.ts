@@ -79,6 +79,10 @@ const fittingTests = (scores: ReadonlyMap<string, number>): readonly FittingTest
   return best.map(([path, score]) => ({ path, fit: score / (best[0]?.[1] ?? 1) }));
 };
 
+/** Somebody ran something: then documents, which say the same in better words, are no answer. */
+const isAboutCode = ({ examples, frames, messages }: Report): boolean =>
+  examples.length + frames.length + messages.length > 0;
+
 /** Chunks that must be candidates: those that evidence points at, and those of files that fit as a whole. */
 const candidatesOf = (
   { files, chunks }: LoadedIndex,
@@ -107,7 +111,7 @@ export const createReportSearch = ({
   askGraph,
   weights = () => EVIDENCE_WEIGHTS,
 }: ReportSearchParts) => {
-  const readExamples = createExampleReader();
+  const exampleReader = createExampleReader();
 
   const findMessages = async (
     report: Report,
@@ -134,7 +138,7 @@ export const createReportSearch = ({
     tests: readonly FittingTest[],
     signal: AbortSignal | undefined,
   ): Promise<readonly Evidence[]> => {
-    const examples = await readExamples(report.examples, mainLanguage(loaded.files));
+    const examples = await exampleReader.read(report.examples, mainLanguage(loaded.files));
     const paths = [...loaded.files.keys()].filter(isOfCode);
     return askGraph(
       (graph) => [
@@ -150,8 +154,10 @@ export const createReportSearch = ({
     );
   };
 
-  /** Undefined for a short question, which is ranked as it is. */
-  return async (question: string, signal: AbortSignal | undefined): Promise<ReadQuestion | undefined> => {
+  const readQuestion = async (
+    question: string,
+    signal: AbortSignal | undefined,
+  ): Promise<ReadQuestion | undefined> => {
     if (!isReport(question)) return undefined;
     const report = readReport(question);
     const shape = reportShape(report);
@@ -172,7 +178,7 @@ export const createReportSearch = ({
       text: reportText(report),
       rank: (query) => {
         const { chunks } = loaded;
-        if (query.scope === "auto") {
+        if (query.scope === "auto" && !isAboutCode(report)) {
           const both = chunks.search({ ...query, query: report.title, shape, scope: "both" });
           const documents = documentsAnswer(both);
           if (documents !== undefined) return documents;
@@ -180,5 +186,11 @@ export const createReportSearch = ({
         return rankIn(chunks, query);
       },
     };
+  };
+
+  return {
+    /** Undefined for a short question, which is ranked as it is. */
+    readQuestion,
+    close: exampleReader.close,
   };
 };

@@ -39,11 +39,11 @@ const joinByLanguage = (
 /** Reads the code of reports with the parsers of the index. */
 export const createExampleReader = () => {
   let opening: Promise<Parsers> | undefined;
-  return async (
+  const read = async (
     examples: readonly Example[],
     mainLanguage: string | undefined,
   ): Promise<readonly ExampleSymbols[]> => {
-    const read: ExampleSymbols[] = [];
+    const found: ExampleSymbols[] = [];
     for (const [language, text] of joinByLanguage(examples, mainLanguage)) {
       const input = parseInputOf(languageById(language), text.slice(0, LIMITS.maxChars));
       if (input === undefined) continue;
@@ -51,11 +51,12 @@ export const createExampleReader = () => {
       const { tree } = await (await opening).parse(input.grammar, input.text);
       if (tree === undefined) continue;
       try {
-        read.push({ language, symbols: extractSymbols(tree, input.language, input.text) });
+        found.push({ language, symbols: extractSymbols(tree, input.language, input.text) });
       } finally {
         tree.delete();
       }
     }
-    return read;
+    return found;
   };
+  return { read, close: (): void => void opening?.then((parsers) => parsers.close()) };
 };
