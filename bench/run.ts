@@ -14,6 +14,7 @@ import { index } from "./index.ts";
 import { install } from "./install.ts";
 import { type Benchmark, type Report, renderTable } from "./lib/report.ts";
 import { saveResults } from "./lib/results.ts";
+import { localisation } from "./localisation.ts";
 import { memory } from "./memory.ts";
 import { mixed } from "./mixed.ts";
 import { noop } from "./noop.ts";
@@ -41,6 +42,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   confine,
   envelope,
   retrieval,
+  localisation,
   questions,
   mixed,
   index,

@@ -64,6 +64,7 @@ export interface CallFlags extends CommonOptions {
 }
 
 export interface SearchFlags extends CommonOptions {
+  readonly file?: string;
   readonly json?: true;
   readonly scope?: string;
   readonly k?: string;
@@ -122,7 +123,7 @@ export interface Actions {
   call(tool: string, options: CallFlags): Promise<void>;
   connect(client: string, options: ConnectFlags): Promise<void>;
   index(options: CommonOptions & { readonly force?: true; readonly json?: true }): Promise<void>;
-  search(query: string, options: SearchFlags): Promise<void>;
+  search(query: string | undefined, options: SearchFlags): Promise<void>;
   whereUsed(symbol: string, options: CommonOptions & { readonly json?: true }): Promise<void>;
   inspect(target: string, options: CommonOptions & { readonly json?: true }): Promise<void>;
 }

@@ -199,8 +199,9 @@ const addIndexCommands: AddCommands = (program, actions) => {
     .action((options) => actions.index(options));
 
   withCommon(
-    program.command("search").description("find code and documents by meaning or name").argument("<query>"),
+    program.command("search").description("find code and documents by meaning or name").argument("[query]"),
   )
+    .option("--file <path>", "a file with the question, such as a bug report; - for stdin")
     .addOption(new Option("--scope <scope>", "which files to search").choices(["repo", "docs", "both"]))
     .option("-k, --k <number>", "maximum number of snippets (at most mcp.rag.top_k)")
     .option("--budget <tokens>", "maximum number of tokens (at most mcp.rag.token_budget)")

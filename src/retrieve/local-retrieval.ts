@@ -21,6 +21,7 @@ import { createIndexer, type Indexer } from "./index/indexer.ts";
 import { leftOutOf } from "./index/left-out.ts";
 import { createLoadedIndex } from "./index/loaded-index.ts";
 import { createModelVectors, type ModelVectors } from "./index/model-vectors.ts";
+import { createReportSearch } from "./index/report-search.ts";
 import { INDEX_TABLES, indexVersion } from "./index/schema.ts";
 import type { IndexSettings } from "./index/settings.ts";
 import { formatCount, notesOnState } from "./index/state-notes.ts";
@@ -29,6 +30,7 @@ import { createStore } from "./index/store.ts";
 import { createVectorStore } from "./index/vector-store.ts";
 import { createChunkIndex } from "./rank/chunk-index.ts";
 import { MODEL_RANK_WEIGHTS, RANK_WEIGHTS } from "./rank/rank-weights.ts";
+import type { EvidenceWeights } from "./report/evidence.ts";
 
 export interface RetrievalOptions {
   /** Real path. */
@@ -42,6 +44,8 @@ export interface RetrievalOptions {
   readonly embedderFiles?: EmbedderFiles;
   /** Computes the vectors instead of the built-in embedding. */
   readonly model?: EmbeddingModel | undefined;
+  /** What each kind of evidence counts in the answer to a long question, read with each; by default, the built-in weights. */
+  readonly evidenceWeights?: () => EvidenceWeights;
 }
 
 const notesOnUnread = ({ total, first }: Unread): readonly string[] => {
@@ -58,6 +62,7 @@ const open = async ({
   onWarning,
   embedderFiles = readEmbedderFiles(),
   model,
+  evidenceWeights,
 }: RetrievalOptions) => {
   const nearestRows = loadNearestRows();
   const embedder = createStaticEmbedder(embedderFiles);
@@ -95,18 +100,19 @@ const open = async ({
       lease: () => (db.isKept() ? vectorLease : undefined),
       onWarning,
     });
+  const graph = createGraphAnswers({ store, loaded, indexer, lines });
+  const reports = createReportSearch({
+    loaded,
+    lines,
+    askGraph: graph.askIndexed,
+    weights: evidenceWeights,
+  });
+  const common = { loaded, lines, centrality: centrality.of, readQuestion: reports.readQuestion };
   const search =
     vectors === undefined
-      ? createFreshSearch({
-          loaded,
-          indexer,
-          lines,
-          embedQuery: embedder.embedQuery,
-          weights: RANK_WEIGHTS,
-          centrality: centrality.of,
-        })
+      ? createFreshSearch({ ...common, indexer, embedQuery: embedder.embedQuery, weights: RANK_WEIGHTS })
       : createFreshSearch({
-          loaded,
+          ...common,
           indexer: {
             refresh: async (paths, signal) => {
               const hasChanged = await indexer.refresh(paths, signal);
@@ -114,23 +120,31 @@ const open = async ({
               return hasChanged;
             },
           },
-          lines,
           embedQuery: vectors.embedQuery,
           weights: MODEL_RANK_WEIGHTS,
-          centrality: centrality.of,
         });
-  const askGraph = createGraphAnswers({ store, loaded, indexer, lines });
   const close = async (): Promise<void> => {
     await centrality.close();
     await vectors?.close();
     await indexer.close();
     await batches.close();
+    reports.close();
     files.close();
     lease.close();
     vectorLease?.close();
     db.close();
   };
-  return { store, loaded, indexer, vectors, search, centrality, askGraph, embedderId: embedder.id, close };
+  return {
+    store,
+    loaded,
+    indexer,
+    vectors,
+    search,
+    centrality,
+    askGraph: graph.ask,
+    embedderId: embedder.id,
+    close,
+  };
 };
 
 /** While vectors are missing, the index counts as being built. */

@@ -3,6 +3,7 @@ import type { ChunkKind } from "./chunk/chunk.ts";
 import type { Answer, Retrieval } from "./engine.ts";
 import { shapeOf } from "./rank/query-shape.ts";
 import type { SearchScope, Snippet } from "./rank/search-request.ts";
+import { isReport, readReport } from "./report/read-report.ts";
 import { tokenize } from "./terms/tokenize.ts";
 
 export interface PlannedSpan {
@@ -14,6 +15,8 @@ export interface PlannedSpan {
   readonly score: number;
   /** Terms of the question that occur in it, as written in the question. */
   readonly matchedTerms: readonly string[];
+  /** What else speaks for the file, where the question is a report: `defines Store`. */
+  readonly reasons: readonly string[];
 }
 
 /** Where the answer to a question probably is, before anything is read. */
@@ -79,6 +82,15 @@ const confidenceOf = (
   return Math.round(100 * (0.7 * coverage + 0.3 * named)) / 100;
 };
 
+/** What a plan is measured by: of a report, its title. The rest of it is evidence, of which no file has all. */
+const subjectOf = (query: string): string => (isReport(query) ? readReport(query).title : query);
+
+/** One span per file, where the question asks for files to change; otherwise all. */
+const distinctFiles = (query: string, snippets: readonly Snippet[]): readonly Snippet[] =>
+  isReport(query)
+    ? [...Map.groupBy(snippets, ({ path }) => path).values()].flatMap(([first]) => first ?? [])
+    : snippets;
+
 /** Searches for a question and returns where its answer should be: spans, symbols, and how certain that is. */
 export const planRetrieval = async (
   { query, scope, k, pathGlob, language, kind }: PlanRequest,
@@ -97,12 +109,13 @@ export const planRetrieval = async (
     },
     signal,
   );
-  const wanted = queryTerms(query);
-  const spans = answer.value.map((snippet) => {
-    const { path, startLine, endLine, name, score } = snippet;
-    return { path, startLine, endLine, name, score, matchedTerms: matchedTermsOf(snippet, wanted) };
+  const subject = subjectOf(query);
+  const wanted = queryTerms(subject);
+  const spans = distinctFiles(query, answer.value).map((snippet) => {
+    const { path, startLine, endLine, name, score, reasons = [] } = snippet;
+    return { path, startLine, endLine, name, score, matchedTerms: matchedTermsOf(snippet, wanted), reasons };
   });
-  const names = [...shapeOf(query).names.values()];
+  const names = [...shapeOf(subject).names.values()];
   const found: SymbolAt[] = [];
   let namesFound = 0;
   for (const name of names.slice(0, MAX_SYMBOLS)) {

@@ -1,6 +1,8 @@
-import type { GraphStats } from "./answers/answers.ts";
+import type { GraphStats, SymbolAt } from "./answers/answers.ts";
 import { createCentrality } from "./answers/centrality.ts";
+import { createExampleMeaning, rarityOf } from "./answers/example.ts";
 import { createFileLinks } from "./answers/files.ts";
+import { describe, findSymbols } from "./answers/find-symbols.ts";
 import { createInspect } from "./answers/inspect.ts";
 import { createLineage } from "./answers/lineage.ts";
 import { createMentions } from "./answers/mentions.ts";
@@ -15,6 +17,7 @@ import { createResolver } from "./resolve/resolver.ts";
 import { createUseFinder } from "./resolve/uses.ts";
 
 export type { GraphStats, Inspection, Mentions, SymbolAt, SymbolCard } from "./answers/answers.ts";
+export type { ExampleMeaning } from "./answers/example.ts";
 
 export interface GraphSources {
   /** Text of a file of the workspace for which `isConfigFile` holds. */
@@ -59,6 +62,20 @@ export const createGraph = ({ readConfig, readText = () => undefined, filesWith 
     whereUsed: createWhereUsed(table, resolver, finder, links, mentionsOf),
     lineage: createLineage(table, resolver, finder, links, mentionsOf),
     inspect: createInspect(table, resolver, finder, links, readText, mentionsOf),
+    /** What a piece of code that is no part of the project means in it, and what that calls. */
+    meaningOf: createExampleMeaning(table, resolver, finder),
+    /** Definitions that a name may mean, plain or qualified, the likeliest first. */
+    definitionsOf: (name: string, limit: number): readonly SymbolAt[] =>
+      findSymbols(table, name)
+        .slice(0, limit)
+        .flatMap((id) => describe(table, id) ?? []),
+    /** Paths of the files of the project that a file imports. */
+    importsOf: (path: string): readonly string[] => {
+      const file = table.byPath(path);
+      return file === undefined ? [] : links.importsOf(file).map((link) => link.file.path);
+    },
+    /** 0 where every file of the project has the name, 1 where none does. */
+    rarityOf: (name: string): number => rarityOf(table, name),
     /** How much of the project depends on each file, from 0 to 1 for the most used file. */
     centrality: createCentrality(table, resolver.names),
     stats: (): GraphStats => {

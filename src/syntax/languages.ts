@@ -106,3 +106,6 @@ export const languageNamed = (name: string): string | undefined => {
   const lower = name.toLowerCase().replace(/^\./, "");
   return lower === UNKNOWN.id ? lower : (BY_ID.get(lower) ?? BY_EXTENSION.get(lower))?.id;
 };
+
+/** The language of an id that `languageOf` or `languageNamed` gave. */
+export const languageById = (id: string): Language => toLanguage(BY_ID.get(id));

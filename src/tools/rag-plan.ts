@@ -1,6 +1,7 @@
 import { z } from "zod";
 import {
   indexMeta,
+  MAX_QUERY_CHARS,
   renderNotes,
   renderSymbol,
   srcOf,
@@ -12,18 +13,26 @@ import { defineTool } from "./tool.ts";
 
 export const ragPlan = defineTool({
   name: "rag_plan",
-  description: "Plan where to look for an answer: spans, symbols, confidence.",
+  description:
+    "Plan where to look for an answer, or what to change for a bug report: spans, reasons, symbols, confidence.",
   effect: "read",
   backend: "the index",
   input: z.strictObject({
-    query: z.string().min(1).max(20_000),
+    query: z.string().min(1).max(MAX_QUERY_CHARS),
     scope: z.enum(["repo", "docs", "both"]).optional(),
     k: z.int().min(1).max(50).default(8).describe("max spans"),
   }),
   output: z.object({
     data: z.object({
       spans: z.array(
-        z.object({ src: z.string(), name: z.string(), score: z.number(), words: z.array(z.string()) }),
+        z.object({
+          src: z.string(),
+          name: z.string(),
+          score: z.number(),
+          words: z.array(z.string()),
+          /** What else speaks for the file; only of a report. */
+          why: z.array(z.string()).optional(),
+        }),
       ),
       symbols: z.array(symbolShape),
       confidence: z.number(),
@@ -41,6 +50,7 @@ export const ragPlan = defineTool({
           name: span.name,
           score: Math.round(span.score * 1000) / 1000,
           words: [...span.matchedTerms],
+          ...(span.reasons.length === 0 ? {} : { why: [...span.reasons] }),
         })),
         symbols: symbols.map(toSymbol),
         confidence,
@@ -53,8 +63,10 @@ export const ragPlan = defineTool({
     [
       ...(spans.length === 0
         ? ["[nothing found]"]
-        : spans.map(({ src, name, words: terms }) =>
-            [src, name, terms.join(" ")].filter((part) => part !== "").join(" | "),
+        : spans.map(({ src, name, words: terms, why = [] }) =>
+            [src, name, why.length === 0 ? terms.join(" ") : why.join("; ")]
+              .filter((part) => part !== "")
+              .join(" | "),
           )),
       ...(symbols.length === 0 ? [] : [`defined: ${symbols.map(renderSymbol).join(", ")}`]),
       `[confidence ${confidence}${missing.length === 0 ? "" : `; nowhere: ${missing.join(", ")}`}]`,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { indexMeta, renderAnswer, srcOf, toIndexMeta } from "./rag-shape.ts";
+import { indexMeta, MAX_QUERY_CHARS, renderAnswer, srcOf, toIndexMeta } from "./rag-shape.ts";
 import { defineTool } from "./tool.ts";
 
 /** Locations cost a few tokens each, so there may be more of them than of snippets. */
@@ -11,7 +11,7 @@ export const ragQuery = defineTool({
   effect: "read",
   backend: "the index",
   input: z.strictObject({
-    query: z.string().min(1).max(20_000),
+    query: z.string().min(1).max(MAX_QUERY_CHARS),
     scope: z.enum(["repo", "docs", "both"]).optional(),
     k: z.int().min(1).max(50).default(DEFAULT_LOCATIONS),
   }),

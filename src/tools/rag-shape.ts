@@ -7,8 +7,11 @@ import type { CallContext } from "./contract.ts";
 
 /** Schemas and texts that the retrieval tools share. */
 
+/** A bug report with its traces (retrieve/report/read-report.ts reads as much). */
+export const MAX_QUERY_CHARS = 32_768;
+
 export const findInput = {
-  query: z.string().min(1).max(20_000),
+  query: z.string().min(1).max(MAX_QUERY_CHARS),
   scope: z.enum(["repo", "docs", "both"]).optional(),
   k: z.int().min(1).max(50).optional().describe("max snippets; held to mcp.rag.top_k (3 by default)"),
   budget_tokens: z

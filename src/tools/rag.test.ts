@@ -381,6 +381,33 @@ describe("plans", () => {
     expect(poor.data.confidence).toBeLessThan(good.data.confidence);
   });
 
+  test("REQ-R7 of a bug report, a plan has one line per file with the reason for it", async () => {
+    const app = shared();
+    const query = `Saving fails for an empty record
+The store should refuse it, but \`RecordStore.save\` does not look at what it is given, and nothing is written to the disk.
+
+\`\`\`
+TypeError: Cannot read properties of undefined
+    at encode (/app/src/codec.ts:2:49)
+    at RecordStore.save (/app/src/store.ts:6:12)
+\`\`\`
+`;
+    const lines = (await app.text("rag_plan", { query })).split("\n");
+    expect(lines[0]).toMatch(/^src\/store\.ts#L\d+-L\d+ \| .* \| .*in the trace: RecordStore\.save/);
+    expect(lines[1]).toMatch(/^src\/codec\.ts#L\d+-L\d+ \| encode \| in the trace: encode/);
+    const files = lines.filter((line) => line.includes("#L")).map((line) => line.split("#")[0]);
+    expect(new Set(files).size).toBe(files.length);
+    expect(lines.at(-1)).toMatch(/^\[confidence /);
+    expect(countTokens(lines.join("\n"))).toBeLessThan(200);
+  });
+
+  test("REQ-D20 a question has at most 32 KB", async () => {
+    const app = shared();
+    const words = "store ".repeat(5461);
+    expect(await app.text("rag_search", { query: words })).toContain("src/store.ts#L");
+    await expect(app.text("rag_search", { query: `${words}${words}` })).rejects.toThrow();
+  });
+
   test("REQ-T3 rag_query names places only", async () => {
     const app = shared();
     const text = await app.text("rag_query", { query: "openStore" });

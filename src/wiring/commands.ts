@@ -25,6 +25,7 @@ import { loadFor } from "./load.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
 import { describeOtherState } from "./other-state.ts";
 import { policyActions, policyProblems } from "./policy-commands.ts";
+import { questionOf } from "./question-file.ts";
 import { requestOf } from "./request.ts";
 import { setupActions } from "./setup-commands.ts";
 import { createTrust } from "./trust.ts";
@@ -210,9 +211,9 @@ const indexActions: ActionsOf<"index" | "search" | "whereUsed" | "inspect"> = (r
       await app.close();
     }
   },
-  search: (query, options) =>
+  search: async (query, options) =>
     askTool(run, options, "rag_search", {
-      query,
+      query: await questionOf(run, query, options.file),
       scope: options.scope,
       k: numberOf(options.k),
       budget_tokens: numberOf(options.budget),

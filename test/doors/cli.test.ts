@@ -105,6 +105,29 @@ describe("the command line", () => {
     }
   });
 
+  test("REQ-R4: search takes a report out of a file or from stdin", async () => {
+    const report = `Opening fails\nIt says so for every path, whether there is something at it or not, and nothing else happens.\n\n  File "/usr/lib/site-packages/pkg/store.py", line 9, in open_store\nValueError: x\n`;
+    const root = tempWorkspace({
+      "pkg/store.py": "def open_store(path):\n    return path\n",
+      "pkg/other.py": "def mix(a, b):\n    return a\n",
+      "report.md": report,
+    });
+    const asked = await llmc(root, ["search", "--file", "report.md", "--scope", "repo"]);
+    expect([asked.code, asked.err]).toEqual([0, ""]);
+    expect(asked.out).toMatch(/^pkg\/store\.py#L1-L2/);
+    const piped = await llmc(root, ["search", "--file", "-", "--scope", "repo"], {}, report);
+    expect(piped.out).toBe(asked.out);
+    const long = await llmc(
+      root,
+      ["search", "--file", "-", "--scope", "repo"],
+      {},
+      report + "x ".repeat(20_000),
+    );
+    expect(long.err).toBe("note: only the first 32768 characters are read.\n");
+    for (const args of [["search"], ["search", "x", "--file", "report.md"], ["search", "--file", "nope.md"]])
+      expect(await llmc(root, args)).toMatchObject({ code: 2, out: "" });
+  });
+
   test("REQ-D21: a file without a mode: tools and doctor say so with both prices", async () => {
     const root = tempWorkspace({ "llmc.toml": "[mcp]\n" });
     const told =

@@ -10,6 +10,7 @@ import { textOfChunk } from "./file-entry.ts";
 import type { Indexer } from "./indexer.ts";
 import { withoutLanguage } from "./language-name.ts";
 import type { LoadedIndex } from "./loaded-index.ts";
+import type { ReadQuestion } from "./report-search.ts";
 
 export interface FreshSearchParts {
   readonly loaded: LoadedIndex;
@@ -18,7 +19,14 @@ export interface FreshSearchParts {
   readonly embedQuery: (query: string, signal: AbortSignal | undefined) => Int8Array | Promise<Int8Array>;
   readonly weights: RankWeights;
   readonly centrality: (path: string) => number;
+  /** Reads a long question; undefined for a short one, which is ranked as it is. */
+  readonly readQuestion: ReadLongQuestion;
 }
+
+type ReadLongQuestion = (
+  question: string,
+  signal: AbortSignal | undefined,
+) => Promise<ReadQuestion | undefined>;
 
 /** Additional candidates: some are gone from the disk, or do not fit the budget. */
 const SPARE = 10;
@@ -49,12 +57,15 @@ const endOf = (
  * repeated, so that text and lines are always those on the disk.
  */
 export const createFreshSearch = (parts: FreshSearchParts) => {
-  const { loaded, indexer, lines, embedQuery, weights, centrality } = parts;
+  const { loaded, indexer, lines, embedQuery, weights, centrality, readQuestion } = parts;
 
-  const rank = (request: SearchRequest, vector: Int8Array): readonly RankedChunk[] => {
+  const rank = (
+    request: SearchRequest,
+    vector: Int8Array,
+    long: ReadQuestion | undefined,
+  ): readonly RankedChunk[] => {
     const { query, scope, k, pathGlobs, language, kind } = request;
-    return loaded.chunks.search({
-      query,
+    const wanted = {
       vector,
       weights,
       centrality,
@@ -64,16 +75,18 @@ export const createFreshSearch = (parts: FreshSearchParts) => {
       ...(pathGlobs === undefined ? {} : { pathGlobs }),
       ...(language === undefined ? {} : { language }),
       ...(kind === undefined ? {} : { kind }),
-    });
+    };
+    return long === undefined ? loaded.chunks.search({ ...wanted, query }) : long.rank(wanted);
   };
 
   return async (request: SearchRequest, signal: AbortSignal | undefined): Promise<Found> => {
     // Snippets are selected again, and their texts counted again, when more files had to be read.
     const countTokens = memoize(await tokenCounter(), MAX_COUNTED);
     const query = withoutLanguage(request.query, loaded.files);
-    const vector = await embedQuery(query, signal);
+    const long = await readQuestion(request.query, signal);
+    const vector = await embedQuery(long?.text ?? query, signal);
     for (let round = 1; ; round++) {
-      const all = rank({ ...request, query }, vector);
+      const all = rank({ ...request, query }, vector, long);
       // Nothing is better than padding.
       const ranked = relevantOf(all, weights);
       // Taken now: while the files are read, another call may bring newer content into the index.

@@ -8,6 +8,13 @@ import type { Store } from "./store.ts";
 /** Asks the symbol graph, which is loaded with the first question and then kept up to date. */
 export type AskGraph = <T>(question: (graph: Graph) => T, signal: AbortSignal | undefined) => Promise<T>;
 
+export interface GraphAnswers {
+  /** Every file that the answer names is compared with the disk first. */
+  readonly ask: AskGraph;
+  /** For callers who look at the disk themselves; no texts are read. */
+  readonly askIndexed: AskGraph;
+}
+
 export interface GraphParts {
   readonly store: Store;
   readonly loaded: LoadedIndex;
@@ -29,7 +36,7 @@ const pathsIn = (value: unknown, found: Set<string> = new Set()): Set<string> =>
   return found;
 };
 
-export const createGraphAnswers = ({ store, loaded, indexer, lines }: GraphParts): AskGraph => {
+export const createGraphAnswers = ({ store, loaded, indexer, lines }: GraphParts): GraphAnswers => {
   const configs = createGraphConfigs(loaded, lines);
   const dirty = new Set<string>();
   // For the current question: a question is answered synchronously, so two of them never overlap.
@@ -84,7 +91,7 @@ export const createGraphAnswers = ({ store, loaded, indexer, lines }: GraphParts
     return stale;
   };
 
-  return async (question, signal) => {
+  const ask: AskGraph = async (question, signal) => {
     const own = new Map<string, string>();
     for (let round = 1; ; round++) {
       const current = await upToDate(signal);
@@ -99,4 +106,6 @@ export const createGraphAnswers = ({ store, loaded, indexer, lines }: GraphParts
       for (const path of wanted) own.set(path, (await textOf(path, signal)) ?? "");
     }
   };
+
+  return { ask, askIndexed: async (question, signal) => question(await upToDate(signal)) };
 };

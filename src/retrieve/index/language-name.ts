@@ -5,7 +5,7 @@ type Files = ReadonlyMap<string, Pick<LoadedFile, "language" | "state">>;
 const WORD = /[\p{L}\p{N}_#+]+/gu;
 
 /** The language that at least half of the files are in. */
-const mainLanguage = (files: Files): string | undefined => {
+export const mainLanguage = (files: Files): string | undefined => {
   const counts = new Map<string, number>();
   let total = 0;
   for (const { language, state } of files.values()) {

@@ -11,7 +11,7 @@ import { createNameIndex } from "./name-index.ts";
 import { joinName, type QueryShape, shapeOf } from "./query-shape.ts";
 import { type Candidate, isNamedAfter, type Ranked, rankChunks } from "./rank-chunks.ts";
 import { CANDIDATES, type RankWeights } from "./rank-weights.ts";
-import { coverageOf, relevanceOf } from "./relevance.ts";
+import { relevanceOf } from "./relevance.ts";
 import type { Scope, SearchScope } from "./search-request.ts";
 
 /** What the index keeps of a chunk, beside its terms and its vector. */
@@ -32,6 +32,8 @@ export interface RankedChunk extends ChunkFacts {
   readonly score: number;
   /** How well it fits the question by itself, 0 to 1: the score says only how well it fits beside the others. */
   readonly relevance: number;
+  /** Why its file is in the answer to a long question. */
+  readonly reasons?: readonly string[];
 }
 
 export interface ChunkQuery {
@@ -46,6 +48,10 @@ export interface ChunkQuery {
   readonly kind?: ChunkKind | undefined;
   readonly centrality?: ((path: string) => number) | undefined;
   readonly weights?: RankWeights;
+  /** What the query asks for, where it is known better than its text says. */
+  readonly shape?: QueryShape | undefined;
+  /** Chunks that are candidates in any case, unless a filter leaves them out. */
+  readonly also?: readonly number[] | undefined;
 }
 
 /** Plain text of no known kind belongs to both scopes. */
@@ -118,7 +124,7 @@ const describeBest = (
   const best = ranked[0]?.score ?? 0;
   const top = ranked.slice(0, limit);
   const ids = top.map(({ candidate }) => candidate.id);
-  const coverage = coverageOf(shape, ids, lexical);
+  const coverage = lexical.coverage(shape.terms.keys(), ids);
   const isNamed = ({ id, defines }: Found): boolean =>
     beginnings.has(id) || defines.some((name) => shape.names.has(joinName(name)));
   return top.map(({ candidate, score }) => ({
@@ -152,6 +158,38 @@ const searchAuto = (
   return withDocument(code, search({ ...query, scope: "docs" }), query.shown ?? query.limit);
 };
 
+const scoreFiles = (
+  lexical: LexicalIndex,
+  factsOf: ReadonlyMap<number, ChunkFacts>,
+  terms: ReadonlyMap<string, number>,
+  scope: Scope,
+): ReadonlyMap<string, number> => {
+  const kinds = new Set(IN_SCOPE[scope]);
+  const numbers = new Map<string, number>();
+  const scores = lexical.scoreGroups(terms, (id) => {
+    const facts = factsOf.get(id);
+    if (facts === undefined || !kinds.has(facts.kind)) return undefined;
+    const number = numbers.get(facts.path) ?? numbers.size;
+    numbers.set(facts.path, number);
+    return number;
+  });
+  return new Map([...numbers].map(([path, number]) => [path, scores[number] ?? 0]));
+};
+
+const chunksWith = (
+  lexical: LexicalIndex,
+  factsOf: ReadonlyMap<number, ChunkFacts>,
+  terms: readonly string[] | ReadonlyMap<string, number>,
+  limit: number,
+  isWanted: (facts: ChunkFacts) => boolean,
+): readonly ChunkFacts[] =>
+  lexical
+    .search(terms, limit, (id) => {
+      const facts = factsOf.get(id);
+      return facts !== undefined && isWanted(facts);
+    })
+    .flatMap(({ id }) => factsOf.get(id) ?? []);
+
 /** Everything that a search needs, in memory: terms, vectors, names, and the ranking over them. */
 export const createChunkIndex = ({
   dimensions,
@@ -177,13 +215,14 @@ export const createChunkIndex = ({
   };
 
   const search = (query: ScopedQuery): readonly RankedChunk[] => {
-    const shape = inScope(shapeOf(query.query), query.scope);
+    const shape = inScope(query.shape ?? shapeOf(query.query), query.scope);
     const isWanted = filterOf(query, factsOf);
     const near = vectors.search(query.vector, CANDIDATES, isWanted);
     const defining = [...shape.names.keys()].flatMap((name) => names.find(name, CANDIDATES, isWanted));
     const named = fileNames.find(query.query, isWanted);
     const beginnings = new Set(named.beginnings.slice(0, CANDIDATES));
-    const others = [...near.map(({ id }) => id), ...defining, ...beginnings];
+    const also = (query.also ?? []).filter((id) => factsOf.has(id) && (isWanted?.(id) ?? true));
+    const others = [...near.map(({ id }) => id), ...defining, ...beginnings, ...also];
     const matching = lexical.searchWith(shape.terms, CANDIDATES, others, isWanted);
     const similarities = new Map(near.map(({ id, score }) => [id, score]));
     const farther = matching.map(({ id }) => id).filter((id) => !similarities.has(id));
@@ -225,14 +264,22 @@ export const createChunkIndex = ({
     codeFilesWith: (name: string): readonly string[] => {
       const term = tokenize(name).at(-1);
       if (term === undefined) return [];
-      const isCode = (id: number): boolean => factsOf.get(id)?.kind === "code";
-      const chunks = lexical.search([term], factsOf.size, isCode);
-      return [...new Set(chunks.map(({ id }) => factsOf.get(id)?.path ?? ""))];
+      const found = chunksWith(lexical, factsOf, [term], factsOf.size, ({ kind }) => kind === "code");
+      return [...new Set(found.map(({ path }) => path))];
     },
     /** Drops all vectors; the next ones are those of another embedder. */
     startVectors: (length: number): void => {
       vectors = createVectorIndex(length, nearestRows);
     },
+    /** BM25 of whole files in a scope, by path. */
+    scoreFiles: (terms: ReadonlyMap<string, number>, scope: Scope): ReadonlyMap<string, number> =>
+      scoreFiles(lexical, factsOf, terms, scope),
+    /** Chunks by the terms that they have, best first. */
+    chunksWith: (
+      terms: ReadonlyMap<string, number>,
+      limit: number,
+      isWanted: (facts: ChunkFacts) => boolean,
+    ): readonly ChunkFacts[] => chunksWith(lexical, factsOf, terms, limit, isWanted),
     search: ({ scope, ...query }: ChunkQuery): readonly RankedChunk[] => {
       if (scope !== "auto") return search({ ...query, scope });
       const { beginnings, isAll } = fileNames.find(query.query);

@@ -1,19 +1,4 @@
-import type { LexicalIndex } from "../terms/lexical-index.ts";
-import type { QueryShape } from "./query-shape.ts";
 import { RANK_WEIGHTS, type RankWeights } from "./rank-weights.ts";
-
-/** The share of the question's terms that each chunk has. */
-export const coverageOf = (
-  { terms }: QueryShape,
-  ids: readonly number[],
-  lexical: Pick<LexicalIndex, "searchWith">,
-): ReadonlyMap<number, number> => {
-  const found = new Map<number, number>();
-  for (const term of terms.keys())
-    for (const { id, score } of lexical.searchWith([term], 0, ids))
-      if (score > 0) found.set(id, (found.get(id) ?? 0) + 1 / terms.size);
-  return found;
-};
 
 /**
  * Where no chunk reaches the floor of the answer (0.5), the question is about something else, and nothing is the answer;

@@ -36,4 +36,6 @@ export interface Snippet {
   readonly name: string;
   /** The text was cut to the token budget. */
   readonly cut: boolean;
+  /** What speaks for the file, in the answer to a long question: `defines Store`. */
+  readonly reasons?: readonly string[];
 }

@@ -55,8 +55,16 @@ export const selectSnippets = (
     const room = left - kept * Math.min(k - snippets.length - 1, ranked.length - at - 1);
     const found = textOf(chunk);
     if (found === undefined) continue;
-    const { path, score, language, name, relevance } = chunk;
-    const common = { path, startLine: found.startLine, score, relevance, language, name };
+    const { path, score, language, name, relevance, reasons } = chunk;
+    const common = {
+      path,
+      startLine: found.startLine,
+      score,
+      relevance,
+      language,
+      name,
+      ...(reasons === undefined ? {} : { reasons }),
+    };
     const cost = countTokens(found.text);
     if (cost <= room) {
       snippets.push({ ...common, endLine: found.endLine, text: found.text, cut: false });

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { BM25_B, BM25_K1 } from "./bm25.ts";
 import { chunkTerms } from "./chunk-terms.ts";
-import { BM25_B, BM25_K1, createLexicalIndex, type LexicalIndex } from "./lexical-index.ts";
+import { createLexicalIndex, type LexicalIndex } from "./lexical-index.ts";
 import { BYTES_PER_TERM, hashTerm, type PackedTerms } from "./packed-terms.ts";
 import { tokenize } from "./tokenize.ts";
 
@@ -157,5 +158,40 @@ describe("the terms of a chunk", () => {
         );
       }),
     );
+  });
+});
+
+describe("REQ-R3 groups of chunks", () => {
+  const TEXTS = ["alpha beta", "alpha", "gamma beta beta", "delta"];
+  const GROUPS = [0, 0, 1, 2];
+
+  test("score as one chunk with all their texts would", () => {
+    const chunks = createLexicalIndex();
+    for (const [id, text] of TEXTS.entries()) chunks.add(id, pack(text));
+    const whole = createLexicalIndex();
+    for (const group of new Set(GROUPS))
+      whole.add(group, pack(TEXTS.filter((_, id) => GROUPS[id] === group).join(" ")));
+    const terms = new Map([
+      ["alpha", 1],
+      ["beta", 2],
+    ]);
+    const scores = chunks.scoreGroups(terms, (id) => GROUPS[id]);
+    expect(scores).toHaveLength(3);
+    for (const { id, score } of whole.search(terms, 10)) expect(scores[id]).toBeCloseTo(score, 10);
+    expect(scores[2]).toBe(0);
+    expect(chunks.scoreGroups(terms, (id) => (id === 3 ? 0 : undefined))).toEqual(new Float64Array([0]));
+  });
+
+  test("coverage is the share of the terms that a chunk has", () => {
+    const index = createLexicalIndex();
+    for (const [id, text] of TEXTS.entries()) index.add(id, pack(text));
+    expect(index.coverage(["alpha", "beta", "alpha"], [0, 1, 3, 99])).toEqual(
+      new Map([
+        [0, 1],
+        [1, 0.5],
+      ]),
+    );
+    index.remove(0);
+    expect(index.coverage(["alpha"], [0])).toEqual(new Map());
   });
 });

@@ -1,10 +1,8 @@
 import { createTopScored, type Scored } from "../collections/top-scored.ts";
+import { BM25_B, BM25_K1 } from "./bm25.ts";
+import { coverageOf, scoreGroups } from "./chunk-groups.ts";
 import { hashTerm, type PackedTerms } from "./packed-terms.ts";
 import { createPostings } from "./postings.ts";
-
-/** Term frequency saturation and length normalisation: the usual values, from Robertson and Zaragoza, 2009. */
-export const BM25_K1 = 1.2;
-export const BM25_B = 0.75;
 
 export interface LexicalIndex {
   readonly size: number;
@@ -24,6 +22,16 @@ export interface LexicalIndex {
     others: readonly number[],
     isWanted?: (chunkId: number) => boolean,
   ): readonly Scored[];
+  /** The share of the terms that each of these chunks has; chunks without any are left out. */
+  coverage(terms: Iterable<string>, chunkIds: readonly number[]): ReadonlyMap<number, number>;
+  /**
+   * BM25 of groups of chunks, such as whole files, at the index that `groupOf` gives their chunks: 0, 1, 2 … without gaps.
+   * Chunks without a group are left out.
+   */
+  scoreGroups(
+    queryTerms: ReadonlyMap<string, number>,
+    groupOf: (chunkId: number) => number | undefined,
+  ): Float64Array;
 }
 
 const countTerms = (terms: readonly string[] | ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
@@ -44,11 +52,10 @@ export const createLexicalIndex = (): LexicalIndex => {
   let scores = new Float64Array(0);
 
   const grow = (): void => {
-    const ids = new Float64Array(idOf.length * 2);
+    const [ids, longer] = [new Float64Array(idOf.length * 2), new Uint32Array(lengths.length * 2)];
     ids.set(idOf);
-    idOf = ids;
-    const longer = new Uint32Array(lengths.length * 2);
     longer.set(lengths);
+    idOf = ids;
     lengths = longer;
   };
 
@@ -117,6 +124,8 @@ export const createLexicalIndex = (): LexicalIndex => {
     get size() {
       return slotOf.size;
     },
+    coverage: (terms, chunkIds) => coverageOf({ postings, slotOf, lengths, slots }, terms, chunkIds),
+    scoreGroups: (terms, groupOf) => scoreGroups({ postings, slotOf, lengths, slots }, terms, groupOf),
     add: (chunkId, terms) => {
       remove(chunkId);
       if (slots === idOf.length) grow();

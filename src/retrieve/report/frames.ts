@@ -1,0 +1,87 @@
+/** A line of a stack trace: where in which file, and in which function. */
+export interface Frame {
+  /** As written, with slashes. */
+  readonly path: string;
+  /** 0 where it is not given. */
+  readonly line: number;
+  readonly name: string;
+}
+
+export interface TracedFrame {
+  readonly frame: Frame;
+  /** Traces of this kind end with the innermost frame; the others begin with it. */
+  readonly isInnermostLast: boolean;
+}
+
+interface FrameShape extends Pick<TracedFrame, "isInnermostLast"> {
+  readonly pattern: RegExp;
+}
+
+/** Anchored at the start of a line of bounded length, with one part at most that can give characters back. */
+const SHAPES: readonly FrameShape[] = [
+  // Python: File "a/b.py", line 12, in name
+  {
+    pattern: /^\s*File "(?<path>[^"]+)", line (?<line>\d+)(?:, in (?<name>[\w.<>]+))?/,
+    isInnermostLast: true,
+  },
+  // IPython 8: File ~/a/b.py:12, in Name.method(arguments)
+  {
+    pattern: /^\s*File (?<path>[^\s:"]+|[A-Za-z]:[^\s:"]+):(?<line>\d+), in (?<name>[\w.<>]+)/,
+    isInnermostLast: true,
+  },
+  // IPython 7, with or without a link around the path: ~/a/b.py in name(arguments)
+  {
+    pattern: /^\s*\[?(?<path>[^\s"()[\]]+\.\w{1,5})(?:\]\([^\s()]*\))? in (?<name>[\w.<>]+)\(/,
+    isInnermostLast: true,
+  },
+  // pytest: a/b.py:12: in name, a/b.py:12: ValueError
+  {
+    pattern: /^(?<path>[^\s:"]+\.py):(?<line>\d+): (?:in (?<name>[\w.<>]+)|[A-Z]\w*$)/,
+    isInnermostLast: true,
+  },
+  // JavaScript: at name (/a/b.js:12:5), at async /a/b.js:12:5
+  {
+    pattern:
+      /^\s*at (?:async )?(?:new )?(?:(?<name>[\w.$<>#]+)(?: \[as \w+\])? )?\(?(?:file:\/\/)?(?<path>[^\s()]+\.\w{1,5}):(?<line>\d+):\d+\)?/,
+    isInnermostLast: false,
+  },
+  // Java and its relatives: at com.example.Store.open(Store.java:12)
+  { pattern: /^\s*at (?<name>[\w.$<>/]+)\((?<path>[\w$-]+\.\w{1,6}):(?<line>\d+)\)/, isInnermostLast: false },
+  // C#: at Example.Store.Open(String path) in /a/Store.cs:line 12
+  {
+    pattern: /^\s*at (?<name>[\w.<>`]+)\([^()]*\) in (?<path>[^\s"]+):line (?<line>\d+)/,
+    isInnermostLast: false,
+  },
+  // Ruby: /a/b.rb:12:in `name'
+  {
+    pattern: /^\s*(?:from )?(?<path>[^\s:"]+\.\w{1,5}):(?<line>\d+):in [`'"](?:block in )?(?<name>[\w.#?!]+)/,
+    isInnermostLast: false,
+  },
+  // PHP: #0 /a/b.php(12): name()
+  {
+    pattern: /^#\d+ (?<path>[^\s()"]+\.\w{1,5})\((?<line>\d+)\): (?<name>[\w\\:>-]+)/,
+    isInnermostLast: false,
+  },
+  // gdb, and Rust's panics: #0 name (arguments) at a/b.c:12, at src/main.rs:12:5, panicked at src/main.rs:12:5
+  {
+    pattern:
+      /^(?:#\d+ +(?:0x[0-9a-f]+ in )?(?<name>[\w:~]+) \([^()]*\) at |\s*at |thread '[^']*' panicked at )(?<path>[^\s:"()]+\.\w{1,5}):(?<line>\d+)/,
+    isInnermostLast: false,
+  },
+  // Go: a tab, then /a/b.go:12 +0x1d
+  { pattern: /^\s+(?<path>[^\s:"]+\.go):(?<line>\d+)(?: \+0x[0-9a-f]+)?$/, isInnermostLast: false },
+];
+
+/** The frame that a line of a trace is. */
+export const frameOf = (line: string): TracedFrame | undefined => {
+  for (const { pattern, isInnermostLast } of SHAPES) {
+    const found = pattern.exec(line)?.groups;
+    if (found === undefined) continue;
+    const path = (found["path"] ?? "").replaceAll("\\", "/");
+    return {
+      frame: { path, line: Number(found["line"] ?? 0), name: found["name"] ?? "" },
+      isInnermostLast,
+    };
+  }
+  return undefined;
+};
