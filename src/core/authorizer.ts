@@ -219,7 +219,7 @@ export const createAuthorizer = (parts: AuthorizerParts) => ({
         ...request,
         caller: { ...request.caller, permit: (program) => checkProgram(state, tool, program) },
         // Answers to our own question are none of the tool's.
-        ...(ticketOf(request) === undefined ? {} : { state: undefined, answers: undefined }),
+        ...(ticketOf(request) === undefined ? {} : { state: undefined, answers: undefined, wasAsked: true }),
       },
       permitPath: (path, refusal) => checkPath(state, tool, path, refusal),
     };

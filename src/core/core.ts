@@ -17,6 +17,7 @@ import { handleTemplate } from "./handle-resources.ts";
 import { createHealth, type HealthProbe } from "./health.ts";
 import { instructionsFor } from "./instructions.ts";
 import type { Mode } from "./modes.ts";
+import { createNestedCall } from "./nested-call.ts";
 import type { Origin } from "./origin.ts";
 import { type PublishedTool, publishTool } from "./publish.ts";
 import { createRefresh, type ListKind } from "./refresh.ts";
@@ -219,6 +220,10 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     metrics: parts.metrics,
     metricsOver: parts.metricsOver,
     checkHealth,
+    callTool: createNestedCall(
+      () => calls.callInAnyMode,
+      (context) => guard.originOf(context),
+    ),
   });
   const { files, handles } = ports.main;
   const registry = await createRegistry({
@@ -247,6 +252,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     digest: parts.digest,
     now,
   });
+  const calls = createCalls(parts, ports, registry, guard, authorizer, dispatcher);
   const documents = createDocuments({
     catalogue: registry.catalogue,
     resources: resources.of,
@@ -257,7 +263,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
   return {
     ...views,
     ...documents,
-    ...createCalls(parts, ports, registry, guard, authorizer, dispatcher),
+    ...calls,
     authorizeEndpoint: (name, caller) => authorizer.authorizeEndpoint([name], caller),
     actions: async () => [
       ...(await registry.catalogueOf("classic")).tools.map(actionOf),

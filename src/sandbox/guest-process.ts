@@ -34,7 +34,6 @@ const BROKEN: CallFailure = {
 
 type Rest = Pick<ProgramResult, "result" | "error" | "files" | "outputCut" | "filesCut">;
 
-
 /** One program while it runs. */
 interface Run {
   readonly program: Program;
@@ -136,7 +135,10 @@ export class GuestProcess implements Guest {
   }
 
   #begin(run: Run): void {
-    if (!this.#isAlive) return this.#fail(this.#endedFor ?? "crash");
+    if (!this.#isAlive) {
+      this.#fail(this.#endedFor ?? "crash");
+      return;
+    }
     const { language, code, inputs, limits } = run.program;
     const { maxOutputBytes, maxResultBytes, maxFileBytes, timeoutMs, cpuMs } = limits;
     run.clock.start(timeoutMs, () => this.#end("timeout"));
@@ -152,24 +154,27 @@ export class GuestProcess implements Guest {
   }
 
   #receive(message: FromGuest): void {
-    if (message.type === "ready") return this.#becomeReady();
     const run = this.#run;
+    if (message.type === "ready") this.#becomeReady();
     // What a program sends after it has ended is nobody's.
-    if (run === undefined) return;
-    if (message.type === "output") this.#print(run, message.text);
+    else if (run === undefined) return;
+    else if (message.type === "output") this.#print(run, message.text);
     else if (message.type === "call") this.#call(run, message);
     else this.#conclude(run, message);
   }
 
   #print(run: Run, text: string): void {
     run.outputBytes += Buffer.byteLength(text);
-    if (run.outputBytes > OUTPUT_SLACK * run.program.limits.maxOutputBytes) return this.#end("output");
-    run.output.push(text);
+    if (run.outputBytes > OUTPUT_SLACK * run.program.limits.maxOutputBytes) this.#end("output");
+    else run.output.push(text);
   }
 
   #call(run: Run, message: Extract<FromGuest, { type: "call" }>): void {
     run.callsMade++;
-    if (run.callsMade > run.program.limits.maxToolCalls) return this.#end("tool_calls");
+    if (run.callsMade > run.program.limits.maxToolCalls) {
+      this.#end("tool_calls");
+      return;
+    }
     const start = (): void => {
       run.callsUnderWay++;
       void this.#answer(run, message.call, message.name, message.args);
@@ -195,8 +200,10 @@ export class GuestProcess implements Guest {
     const { result, files } = done;
     const { maxResultBytes, maxFileBytes } = run.program.limits;
     const fileBytes = files.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-    if (fileBytes > maxFileBytes || Buffer.byteLength(result ?? "") > maxResultBytes)
-      return this.#end("protocol");
+    if (fileBytes > maxFileBytes || Buffer.byteLength(result ?? "") > maxResultBytes) {
+      this.#end("protocol");
+      return;
+    }
     this.#close(run, {
       result,
       error: readError(done.error),

@@ -134,7 +134,10 @@ const createSessions = (settings: () => PoolSettings) => {
     release: (key: string): void => {
       const session = sessions.get(key);
       if (session === undefined) return;
-      if (!session.guest.isAlive()) return forget(key);
+      if (!session.guest.isAlive()) {
+        forget(key);
+        return;
+      }
       session.isBusy = false;
       session.timer = setTimeout(() => forget(key), settings().sessionMs).unref();
       // The one that was used last is the last to go.

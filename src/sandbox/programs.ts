@@ -1,5 +1,5 @@
 import { LlmcError } from "../base/error.ts";
-import { EXTRAS, missingExtra } from "../base/extras-table.ts";
+import { EXTRAS, installCommand } from "../base/extras-table.ts";
 import type { Tier } from "../host/run/tiers/contract.ts";
 import type { Language, ProgramLimits, Runner } from "./contract.ts";
 import { createPool, type PoolSettings } from "./pool.ts";
@@ -78,6 +78,12 @@ const notWaiting = (): LlmcError =>
     retryable: false,
   });
 
+const noPython = (): LlmcError =>
+  new LlmcError("unavailable", "Python needs the package pyodide, which is not installed.", {
+    hint: `Install it beside llmc (${installCommand(EXTRAS.python)}; without -g if llmc is part of a project), or write the program in JavaScript.`,
+    retryable: false,
+  });
+
 const EXPIRED = new LlmcError("timeout", "Nobody answered the program's question.");
 
 const limitsOf = (
@@ -111,7 +117,7 @@ export const createPrograms = (parts: ProgramsParts): Programs => {
 
   const runnerOf = (language: Language): Runner => {
     const runner = runners.find(({ languages }) => languages.includes(language));
-    if (runner === undefined) throw missingExtra(EXTRAS.python, undefined);
+    if (runner === undefined) throw noPython();
     return runner;
   };
 

@@ -1,5 +1,5 @@
-import { parseGuarded } from "../base/json-guard.ts";
 import { toLlmcError } from "../base/error.ts";
+import { parseGuarded } from "../base/json-guard.ts";
 import type { CallAnswer, Program, ProgramResult } from "./contract.ts";
 import type { CallFailure } from "./guest/messages.ts";
 import type { Lease } from "./pool.ts";

@@ -22,6 +22,7 @@ import { createCommandEnvelope } from "./envelope-wiring.ts";
 import { currentPort } from "./lazy-port.ts";
 import { createPathPorts, type PathParts, type PathPorts } from "./path-ports.ts";
 import { policyPaths } from "./policy-texts.ts";
+import { createProgramEngine } from "./programs-wiring.ts";
 import { createRetrieval } from "./retrieval-wiring.ts";
 
 interface EngineParts {
@@ -227,8 +228,19 @@ export const createEngines = async (parts: EngineParts) => {
     withheldFiles,
     log,
   });
+  const programs = createProgramEngine(config, parts.env);
   await recover(writing, log);
-  const ports: EnginePorts = { files, writes, search, handles, system, envelope, processes, retrieval };
+  const ports: EnginePorts = {
+    files,
+    writes,
+    search,
+    handles,
+    system,
+    envelope,
+    processes,
+    retrieval,
+    programs,
+  };
   return {
     ...ports,
     /** The same for linux_* tools, which may have roots of their own. */
@@ -249,6 +261,7 @@ export const createEngines = async (parts: EngineParts) => {
     close: async () => {
       // First of all, and whatever else fails: what running commands left is checked when they end.
       const ended = await Promise.allSettled([
+        programs.close(),
         processes[Symbol.asyncDispose](),
         runner[Symbol.asyncDispose](),
         closeIndex(),

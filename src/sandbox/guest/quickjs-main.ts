@@ -81,19 +81,22 @@ const start = (run: Run): void => {
   current = run;
   output.begin(run.maxOutputBytes);
   const stripped = run.language === "typescript" ? stripTypes(run.code) : { code: run.code };
-  if ("error" in stripped) return finish({ error: stripped.error });
-  vm.begin(run.inputs);
-  vm.evaluate(stripped.code);
-  advance();
+  if ("error" in stripped) finish({ error: stripped.error });
+  else {
+    vm.begin(run.inputs);
+    vm.evaluate(stripped.code);
+    advance();
+  }
 };
 
-listen((message) => {
-  if (message.type === "run") return start(message);
+const settle = (message: Extract<ToGuest, { type: "settle" }>): void => {
   if (!calls.delete(message.call)) return;
   if ("value" in message) vm.settle(message.call, message.value);
   else vm.fail(message.call, JSON.stringify(message.failure));
   advance();
-});
+};
+
+listen((message) => (message.type === "run" ? start(message) : settle(message)));
 post({ type: "ready" });
 // Loaded while nobody waits: the first program in TypeScript would otherwise take a tenth of a second longer.
 setTimeout(() => stripTypes(""), PRELOAD_MS).unref();

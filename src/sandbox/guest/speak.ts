@@ -36,7 +36,13 @@ export const createOutput = () => {
         return;
       }
       const bytes = Buffer.from(text);
-      const kept = bytes.length <= left ? text : bytes.subarray(0, left).toString("utf8").replace(/\uFFFD$/, "");
+      const kept =
+        bytes.length <= left
+          ? text
+          : bytes
+              .subarray(0, left)
+              .toString("utf8")
+              .replace(/\uFFFD$/, "");
       isCut ||= kept !== text;
       left -= bytes.length;
       post({ type: "output", text: kept });

@@ -7,7 +7,8 @@ const POSITION = /^[^\n]*:(\d+)\n[^\n]*\n( *)\^/;
 const describe = (thrown: unknown): ProgramError => {
   const { message, stack = "" } = thrown instanceof Error ? thrown : new Error(String(thrown));
   const [, line, before] = POSITION.exec(stack) ?? [];
-  const isUnsupported = thrown instanceof Error && "code" in thrown && String(thrown.code).includes("UNSUPPORTED");
+  const isUnsupported =
+    thrown instanceof Error && "code" in thrown && String(thrown.code).includes("UNSUPPORTED");
   return {
     name: "SyntaxError",
     message: isUnsupported ? `${message}: only types that can be erased work` : message,
@@ -19,9 +20,7 @@ const describe = (thrown: unknown): ProgramError => {
  * JavaScript with blanks where the types were, so that positions stay. Done here and not in the server, because some short
  * texts take the parser minutes: this process is ended at the deadline.
  */
-export const stripTypes = (
-  code: string,
-): { readonly code: string } | { readonly error: ProgramError } => {
+export const stripTypes = (code: string): { readonly code: string } | { readonly error: ProgramError } => {
   try {
     return { code: stripTypeScriptTypes(code) };
   } catch (thrown) {

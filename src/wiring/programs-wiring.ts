@@ -1,0 +1,44 @@
+import type { Loaded } from "../config/load.ts";
+import { isContainer } from "../host/os/container.ts";
+import { newId } from "../host/os/lazy-builtins.ts";
+import { createConfinement } from "../sandbox/confined.ts";
+import { createPrograms, type Programs } from "../sandbox/programs.ts";
+import { createQuickJsRunner } from "../sandbox/quickjs-runner.ts";
+
+const MIB = 1024 * 1024;
+
+/** What runs the programs of `execute_code`; nothing is started before the first of them. */
+export const createProgramEngine = (
+  config: () => Loaded["config"],
+  env: Readonly<Record<string, string | undefined>>,
+): Programs => {
+  const settings = () => config().mcp.code_execution;
+  const confinement = createConfinement();
+  const programs = createPrograms({
+    runners: [createQuickJsRunner({ confinement, memoryBytes: () => settings().memory_mb * MIB })],
+    tier: confinement.tier,
+    isContainer: () => isContainer(env),
+    newId,
+    settings: () => {
+      const own = settings();
+      return {
+        maxPrograms: own.max_programs,
+        maxSessions: own.max_sessions,
+        sessionMs: own.session_seconds * 1000,
+        timeoutSeconds: own.timeout_seconds,
+        maxTimeoutSeconds: own.max_timeout_seconds,
+        cpuSeconds: own.cpu_seconds,
+        maxOutputBytes: own.max_output_bytes,
+        maxToolCalls: own.max_tool_calls,
+        trustsContainer: own.trust_container,
+      };
+    },
+  });
+  return {
+    ...programs,
+    close: async () => {
+      await programs.close();
+      await confinement.close();
+    },
+  };
+};
