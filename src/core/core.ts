@@ -24,6 +24,7 @@ import { createRefresh, type ListKind } from "./refresh.ts";
 import { createRegistry, type Registry, type RegistrySettings } from "./registry.ts";
 import { createResourceLists } from "./resource-lists.ts";
 import { createSidecarWatch } from "./sidecars.ts";
+import { createStubs } from "./stubs/stubs.ts";
 
 /** What the core reads from the configuration; asked anew each time, because the configuration is hot. */
 export interface CoreSettings extends RegistrySettings, PipeSettings, AuthorizerSettings, DispatchSettings {
@@ -214,7 +215,12 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
   const views = createViews(parts, () => registry, authorizer);
   const { health, instructions } = views;
   const checkHealth = createHealth({ probes: parts.probes, breakers: dispatcher.breakers, now });
+  const stubs = createStubs({
+    tools: async () => (await registry.catalogueOf("classic")).tools,
+    isPossible: authorizer.isPossible,
+  });
   const ports = parts.ports({
+    stubs,
     health,
     instructions,
     metrics: parts.metrics,
@@ -277,6 +283,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
       policy: parts.policy,
       onRebuilt: () => {
         parts.schemas.clear();
+        stubs.clear();
         sidecarWatch.restart();
       },
     }),

@@ -6,6 +6,7 @@ import type { Call, CallResult } from "./call.ts";
 import type { Guard } from "./guard.ts";
 import { canonicalName } from "./modes.ts";
 import type { Origin } from "./origin.ts";
+import { STUBS } from "./stubs/stub-files.ts";
 
 /** Recorded as the way by which the call came. */
 const ROUTE = "execute_code";
@@ -13,9 +14,11 @@ const ROUTE = "execute_code";
 const refuseProgram = (): LlmcError =>
   new LlmcError("forbidden", "A program cannot start another one.", { hint: "Do the work in this program." });
 
-const failureOf = ({ body }: Extract<CallResult, { kind: "error" }>) => ({
+const failureOf = ({ error, body }: Extract<CallResult, { kind: "error" }>) => ({
   code: body.meta.error_code,
-  message: body.error,
+  // Programs call all tools: what a mode lists is none of their business.
+  message:
+    error.code === "unknown_tool" ? `There is no such tool. ${STUBS}/index.md lists all tools.` : body.error,
   retryable: body.meta.retryable,
 });
 

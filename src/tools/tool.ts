@@ -7,7 +7,7 @@ import type { Handles } from "../host/state/handles/handles.ts";
 import type { FileWrites } from "../host/write/contract.ts";
 import type { CallerRetrieval } from "../retrieve/caller-retrieval.ts";
 import type { NestedAnswer, Programs } from "../sandbox/programs.ts";
-import type { CallContext, ContentBlock, Question, Schema, SchemaOutput } from "./contract.ts";
+import type { CallContext, Caller, ContentBlock, Question, Schema, SchemaOutput } from "./contract.ts";
 
 /** What the engines offer to tools. The wiring derives everything else from this list. */
 export interface EnginePorts {
@@ -35,8 +35,26 @@ export interface ServerView {
   metricsOver(minutes: number, prefix: string): MetricsOverTime;
   checkHealth(): Promise<HealthReport>;
   instructions(): string;
+  readonly stubs: StubView;
   /** Calls any tool, whatever the mode lists, as the caller of `call`: the same pipe, policy, limits and audit. */
   callTool(request: NestedRequest, call: CallContext): Promise<NestedAnswer<NestedQuestions>>;
+}
+
+/** Declarations of all tools for programs, as files of a folder that is not on the disk. */
+export interface StubView {
+  /** The path below that folder; undefined for any other path. */
+  pathOf(path: string): string | undefined;
+  list(
+    path: string,
+    caller: Caller,
+  ): Promise<readonly { readonly name: string; readonly type: "dir" | "file" }[]>;
+  read(path: string, caller: Caller): Promise<string>;
+  /** The tools that the words of a query name, best first. */
+  search(
+    query: string,
+    limit: number,
+    caller: Caller,
+  ): Promise<readonly { readonly name: string; readonly description: string; readonly stub: string }[]>;
 }
 
 export type NestedQuestions = Readonly<Record<string, Question>>;
