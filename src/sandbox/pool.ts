@@ -206,5 +206,3 @@ export const createPool = ({ settings, spareMs = SPARE_MS }: PoolParts) => {
     },
   };
 };
-
-export type Pool = ReturnType<typeof createPool>;

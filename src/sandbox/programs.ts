@@ -6,7 +6,7 @@ import { createPool, type PoolSettings } from "./pool.ts";
 import { RunningProgram } from "./running-program.ts";
 
 export type { ProgramResult } from "./contract.ts";
-export type { NestedAnswer, NestedCall, RunningProgram, Step } from "./running-program.ts";
+export type { NestedAnswer, RunningProgram } from "./running-program.ts";
 
 export interface ProgramRequest {
   readonly language: Language;

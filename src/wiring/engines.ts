@@ -158,6 +158,14 @@ const recover = (writing: PathPorts["writing"], log: Log): Promise<void> =>
       ),
   );
 
+const pathPortsOf = ({ files, writes, search, handles, system }: PathPorts) => ({
+  files,
+  writes,
+  search,
+  handles,
+  system,
+});
+
 /** Of what a command left, in one line of the log. */
 const MAX_LOGGED = 1000;
 
@@ -205,7 +213,7 @@ export const createEngines = async (parts: EngineParts) => {
     now,
     env: parts.env,
   });
-  const { files, handles, writes, search, system, lines, writing } = main;
+  const { files, handles, lines, writing } = main;
   const processes = openProcesses(
     parts,
     { gate: currentPort(() => linux().gate), lines: currentPort(() => linux().lines) },
@@ -228,30 +236,17 @@ export const createEngines = async (parts: EngineParts) => {
     withheldFiles,
     log,
   });
-  const programs = createProgramEngine(config, parts.env);
+  const programs = createProgramEngine(config, parts.env, folders.state);
   await recover(writing, log);
-  const ports: EnginePorts = {
-    files,
-    writes,
-    search,
-    handles,
-    system,
-    envelope,
-    processes,
-    retrieval,
-    programs,
-  };
+  const ports: EnginePorts = { ...pathPortsOf(main), envelope, processes, retrieval, programs };
   return {
     ...ports,
     /** The same for linux_* tools, which may have roots of their own. */
-    linux: (): EnginePorts => {
-      const { files, writes, search, handles, system } = linux();
-      return { ...ports, files, writes, search, handles, system };
-    },
-    outside: (kind: "main" | "linux", paths: readonly string[]): EnginePorts => {
-      const { files, writes, search, handles, system } = outside(kind, paths);
-      return { ...ports, files, writes, search, handles, system };
-    },
+    linux: (): EnginePorts => ({ ...ports, ...pathPortsOf(linux()) }),
+    outside: (kind: "main" | "linux", paths: readonly string[]): EnginePorts => ({
+      ...ports,
+      ...pathPortsOf(outside(kind, paths)),
+    }),
     locks,
     usage,
     processes,

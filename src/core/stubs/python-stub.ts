@@ -8,7 +8,7 @@ const RESERVED = new Set(
   import in is lambda nonlocal not or pass raise return try while with yield self`.split(/\s+/),
 );
 
-export const isPythonName = (name: string): boolean => IDENTIFIER.test(name) && !RESERVED.has(name);
+const isPythonName = (name: string): boolean => IDENTIFIER.test(name) && !RESERVED.has(name);
 
 /** JSON's strings are Python's. */
 const docstring = (text: string): string => JSON.stringify(text.replace(/\s+/g, " ").trim());
@@ -116,7 +116,7 @@ const importsFor = (text: string): string => {
   return used.length === 0 ? "" : `from typing import ${used.join(", ")}\n\n`;
 };
 
-export const className = (family: string): string => `${pascal(family)}Tools`;
+const className = (family: string): string => `${pascal(family)}Tools`;
 
 /** One file of a family. A tool whose name is no name in Python is called by `tools["NAME"]`. */
 export const pythonStub = (family: string, tools: readonly StubTool[]): string => {

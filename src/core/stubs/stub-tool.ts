@@ -1,6 +1,4 @@
-import type { Tool } from "../../tools/tool.ts";
-import { publishTool } from "../publish.ts";
-import { argumentsOf, type StubField, type StubType, typeOfSchema } from "./schema-type.ts";
+import type { StubField, StubType } from "./schema-type.ts";
 
 /** A tool as stubs describe it. */
 export interface StubTool {
@@ -9,29 +7,6 @@ export interface StubTool {
   readonly input: readonly StubField[];
   readonly output: StubType;
 }
-
-/** What a tool without a schema of its output returns to programs. */
-const CONTENT: StubType = {
-  is: "object",
-  fields: [
-    {
-      name: "content",
-      type: { is: "array", item: { is: "record", value: { is: "any" } } },
-      isRequired: true,
-      description: "",
-    },
-  ],
-};
-
-export const toStubTool = (tool: Tool): StubTool => {
-  const { name, description, inputSchema, outputSchema } = publishTool(tool, { outputSchema: true });
-  return {
-    name,
-    description,
-    input: argumentsOf(inputSchema),
-    output: outputSchema === undefined ? CONTENT : typeOfSchema(outputSchema),
-  };
-};
 
 /**
  * Tools by family: the first two parts of the name where several tools share them, else the first, else "general".

@@ -90,7 +90,7 @@ const completeProfile = (wanted: SandboxProfile, base: string, isWatched: boolea
   return {
     ...wanted,
     ...(isExposed ? { hidden: [...hidden, base] } : {}),
-    ...(isWatched && limits !== undefined 
+    ...(isWatched && limits !== undefined
       ? { limits: { ...limits, dataBytes: limits.dataBytes ?? limits.memoryBytes } }
       : {}),
   };

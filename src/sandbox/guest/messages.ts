@@ -53,4 +53,9 @@ export type FromGuest =
 /** What a guest process is started with, as its one argument. */
 export interface GuestSettings {
   readonly memoryBytes: number;
+  /** Of Python: where its files are, and the memory of a started interpreter. */
+  readonly pyodideFolder?: string;
+  readonly snapshotFile?: string | undefined;
+  /** Only write that memory to stdout. */
+  readonly makesSnapshot?: boolean;
 }

@@ -6,11 +6,28 @@ const OUTPUT = 1;
 /** Results of tools are bounded by the server; this only keeps a broken length from being believed. */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
-/** Returns when the server has read it, so that a flood of output waits in the program and not in memory. */
-export const post = (message: FromGuest): void => {
-  const frame = encodeFrame(message);
-  for (let sent = 0; sent < frame.length; ) sent += writeSync(OUTPUT, frame, sent);
+const RETRY_MS = 1;
+const clock = new Int32Array(new SharedArrayBuffer(4));
+
+const isFull = (thrown: unknown): boolean =>
+  thrown instanceof Error && "code" in thrown && thrown.code === "EAGAIN";
+
+/**
+ * Returns when the server has read most of it, so that a flood of output waits in the program and not in memory. An
+ * interpreter may have made the pipe non-blocking.
+ */
+export const writeAll = (bytes: Uint8Array): void => {
+  for (let sent = 0; sent < bytes.length; ) {
+    try {
+      sent += writeSync(OUTPUT, bytes, sent);
+    } catch (thrown) {
+      if (!isFull(thrown)) throw thrown;
+      Atomics.wait(clock, 0, 0, RETRY_MS);
+    }
+  }
 };
+
+export const post = (message: FromGuest): void => writeAll(encodeFrame(message));
 
 /** The server closes the pipe when it no longer wants this process. */
 export const listen = (onMessage: (message: ToGuest) => void): void => {

@@ -1,6 +1,8 @@
-import type { Caller } from "../../tools/contract.ts";
-import type { StubView, Tool } from "../../tools/tool.ts";
-import type { Authorizer } from "../authorizer.ts";
+import type { Caller } from "../tools/contract.ts";
+import type { StubView, Tool } from "../tools/tool.ts";
+import type { Authorizer } from "./authorizer.ts";
+import { publishTool } from "./publish.ts";
+import { argumentsOf, type StubType, typeOfSchema } from "./stubs/schema-type.ts";
 import {
   createStubFiles,
   listStubs,
@@ -8,8 +10,31 @@ import {
   type StubFiles,
   searchStubs,
   stubPathOf,
-} from "./stub-files.ts";
-import { type StubTool, toStubTool } from "./stub-tool.ts";
+} from "./stubs/stub-files.ts";
+import type { StubTool } from "./stubs/stub-tool.ts";
+
+/** What a tool without a schema of its output returns to programs. */
+const CONTENT: StubType = {
+  is: "object",
+  fields: [
+    {
+      name: "content",
+      type: { is: "array", item: { is: "record", value: { is: "any" } } },
+      isRequired: true,
+      description: "",
+    },
+  ],
+};
+
+const toStubTool = (tool: Tool): StubTool => {
+  const { name, description, inputSchema, outputSchema } = publishTool(tool, { outputSchema: true });
+  return {
+    name,
+    description,
+    input: argumentsOf(inputSchema),
+    output: outputSchema === undefined ? CONTENT : typeOfSchema(outputSchema),
+  };
+};
 
 interface StubParts {
   /** All tools, whatever the mode lists. */
