@@ -137,7 +137,7 @@ export const createVm = async (memoryBytes: number, bridge: Bridge): Promise<Vm>
     thrown.dispose();
     if (answer.error !== undefined) {
       answer.error.dispose();
-      return { name: "Error", message: "The program failed with an error that cannot be shown." };
+      return { name: "InternalError", message: "out of memory, or an error that cannot be shown" };
     }
     const described = answer.value.consume((text) => context.getString(text));
     return toProgramError(JSON.parse(described) as Described);
