@@ -189,9 +189,9 @@ export const createPool = ({ settings, spareMs = SPARE_MS }: PoolParts) => {
           wasKept,
           release: () => {
             if (!running.delete(guest)) return;
-            if (key === undefined) void end(guest);
-            else sessions.release(key);
-            queue.release(principal);
+            // The next program starts when this one's memory is free again.
+            const freed = key === undefined ? end(guest) : sessions.release(key);
+            void Promise.resolve(freed).finally(() => queue.release(principal));
             if (!isClosed) spares.prepare(runner);
           },
         };

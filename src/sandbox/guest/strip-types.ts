@@ -1,8 +1,8 @@
 import { stripTypeScriptTypes } from "node:module";
 import type { ProgramError } from "./messages.ts";
 
-/** The beginning of the error's stack: the line, the source line and a mark below the position. */
-const POSITION = /^[^\n]*:(\d+)\n[^\n]*\n( *)\^/;
+/** The beginning of the error's stack: the line, some source lines and a mark below the position. */
+const POSITION = /^[^\n]*:(\d+)\n(?:[^\n]*\n){1,5}?( *)\^/;
 
 const describe = (thrown: unknown): ProgramError => {
   const { message, stack = "" } = thrown instanceof Error ? thrown : new Error(String(thrown));
