@@ -5,7 +5,7 @@ export const sandboxSections = [
     timeout_seconds: whole(30, 1, 3600, "more", "Time of a program that asks for none of its own."),
     max_timeout_seconds: whole(300, 1, 86_400, "more", "Maximum time that a program may ask for."),
     cpu_seconds: whole(60, 1, 86_400, "more", "Processor time of a program."),
-    memory_mb: whole(
+    program_memory_mb: whole(
       128,
       32,
       2048,

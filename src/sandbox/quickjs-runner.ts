@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
-import { fileURLToPath } from "node:url";
+import { bundledFile } from "../host/os/bundled-files.ts";
 import type { Confinement } from "./confined.ts";
 import type { Runner } from "./contract.ts";
 import { GuestProcess } from "./guest-process.ts";
@@ -9,12 +9,20 @@ import { guestLimits, guestProgram } from "./node-program.ts";
 /** What Node and the interpreter take. */
 const RUNTIME_MB = 192;
 
-/** The folders of the interpreter's packages: what `import` finds, up to the folder with its package.json. */
-const interpreterFolders = (): readonly string[] => {
-  const core = fileURLToPath(import.meta.resolve("quickjs-emscripten-core"));
-  const variant = fileURLToPath(import.meta.resolve("@jitl/quickjs-wasmfile-release-sync"));
-  const types = createRequire(core).resolve("@jitl/quickjs-ffi-types");
-  return [core, variant, types].map((file) => dirname(dirname(file)));
+/**
+ * The modules of the interpreter, and the folders that they need. A published package has all of them in one folder; in a
+ * checkout they are packages, each with its package.json above the file.
+ */
+const findInterpreter = () => {
+  const core = bundledFile("quickjs/index.mjs", "quickjs-emscripten-core");
+  const variant = bundledFile("quickjs/variant.mjs", "@jitl/quickjs-wasmfile-release-sync");
+  const isShipped = dirname(core) === dirname(variant);
+  const folders = isShipped
+    ? [dirname(core)]
+    : [core, variant, createRequire(core).resolve("@jitl/quickjs-ffi-types")].map((file) =>
+        dirname(dirname(file)),
+      );
+  return { modules: { core, variant }, folders };
 };
 
 export interface RunnerParts {
@@ -28,8 +36,9 @@ export const createQuickJsRunner = ({ confinement, memoryBytes }: RunnerParts): 
   name: "JavaScript",
   languages: ["javascript", "typescript"],
   start: async () => {
-    const settings = { memoryBytes: memoryBytes() };
-    const program = guestProgram("quickjs-main", settings, interpreterFolders());
+    const { modules, folders } = findInterpreter();
+    const settings = { memoryBytes: memoryBytes(), quickJs: modules };
+    const program = guestProgram("quickjs-main", settings, folders);
     const guest = new GuestProcess(
       await confinement.start(program, guestLimits(settings.memoryBytes, RUNTIME_MB)),
     );

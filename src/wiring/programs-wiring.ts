@@ -27,7 +27,7 @@ export const createProgramEngine = (
 ): Programs => {
   const settings = () => config().mcp.code_execution;
   const confinement = createConfinement();
-  const parts = { confinement, memoryBytes: () => settings().memory_mb * MIB };
+  const parts = { confinement, memoryBytes: () => settings().program_memory_mb * MIB };
   const programs = createPrograms({
     runners: [createQuickJsRunner(parts), ...pythonRunner(userState, parts)],
     tier: confinement.tier,

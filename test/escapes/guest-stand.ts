@@ -60,7 +60,7 @@ export const BOUNDS = `
 [mcp]
 mode = "code_execution"
 [mcp.code_execution]
-memory_mb = 64
+program_memory_mb = 64
 timeout_seconds = 3
 cpu_seconds = 20
 max_output_bytes = 20000

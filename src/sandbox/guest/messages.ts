@@ -53,6 +53,8 @@ export type FromGuest =
 /** What a guest process is started with, as its one argument. */
 export interface GuestSettings {
   readonly memoryBytes: number;
+  /** Of JavaScript: the files of the interpreter's modules. */
+  readonly quickJs?: { readonly core: string; readonly variant: string };
   /** Of Python: where its files are, and the memory of a started interpreter. */
   readonly pyodideFolder?: string;
   readonly snapshotFile?: string | undefined;

@@ -20,7 +20,7 @@ const timers = new Map<number, NodeJS.Timeout>();
 const calls = new Set<number>();
 let current: Run | undefined;
 
-const vm = await createVm(settingsOf().memoryBytes, {
+const vm = await createVm(settingsOf(), {
   output: output.write,
   call: (id, name, args) => {
     calls.add(id);

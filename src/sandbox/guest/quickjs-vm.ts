@@ -1,13 +1,11 @@
-import baseVariant from "@jitl/quickjs-wasmfile-release-sync";
-import {
-  newQuickJSWASMModuleFromVariant,
-  newVariant,
-  type QuickJSContext,
-  type QuickJSHandle,
-  type QuickJSRuntime,
-  type QuickJSSyncVariant,
+import { pathToFileURL } from "node:url";
+import type {
+  QuickJSContext,
+  QuickJSHandle,
+  QuickJSRuntime,
+  QuickJSSyncVariant,
 } from "quickjs-emscripten-core";
-import type { ProgramError } from "./messages.ts";
+import type { GuestSettings, ProgramError } from "./messages.ts";
 import { PRELUDE } from "./prelude.ts";
 
 /** WebAssembly has no type in Node's library. */
@@ -16,9 +14,6 @@ const { WebAssembly } = globalThis as unknown as {
     readonly Memory: new (bounds: { readonly initial: number; readonly maximum: number }) => never;
   };
 };
-/** The package's types are those of its CommonJS form. */
-const VARIANT = baseVariant as unknown as QuickJSSyncVariant;
-
 const PAGE_BYTES = 65_536;
 /** What the build asks for at its start. */
 const INITIAL_PAGES = 256;
@@ -54,13 +49,20 @@ export type Standing =
   | { readonly is: "fulfilled"; readonly result: string | undefined }
   | { readonly is: "failed"; readonly error: ProgramError };
 
-const loadRuntime = async (memoryBytes: number): Promise<QuickJSRuntime> => {
+const importFile = async <T>(file: string): Promise<T> => (await import(pathToFileURL(file).href)) as T;
+
+const loadRuntime = async ({ memoryBytes, quickJs }: GuestSettings): Promise<QuickJSRuntime> => {
+  if (quickJs === undefined) throw new Error("the files of the interpreter are not named");
+  const { newQuickJSWASMModuleFromVariant, newVariant } = await importFile<
+    typeof import("quickjs-emscripten-core")
+  >(quickJs.core);
+  const { default: variant } = await importFile<{ readonly default: QuickJSSyncVariant }>(quickJs.variant);
   // The interpreter's own memory limit does not hold; that of its memory does.
   const wasmMemory = new WebAssembly.Memory({
     initial: INITIAL_PAGES,
     maximum: Math.max(INITIAL_PAGES, Math.floor(memoryBytes / PAGE_BYTES)),
   });
-  const module = await newQuickJSWASMModuleFromVariant(newVariant(VARIANT, { wasmMemory }));
+  const module = await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmMemory }));
   const runtime = module.newRuntime();
   runtime.setMaxStackSize(STACK_BYTES);
   return runtime;
@@ -106,8 +108,8 @@ const toProgramError = ({ name, message, stack, line, code, retryable }: Describ
 };
 
 /** The interpreter with its surroundings, ready for a program. */
-export const createVm = async (memoryBytes: number, bridge: Bridge): Promise<Vm> => {
-  const runtime = await loadRuntime(memoryBytes);
+export const createVm = async (settings: GuestSettings, bridge: Bridge): Promise<Vm> => {
+  const runtime = await loadRuntime(settings);
   const context = runtime.newContext();
   let main: QuickJSHandle | undefined;
   let failed: ProgramError | undefined;
