@@ -18,6 +18,7 @@ import { mixed } from "./mixed.ts";
 import { noop } from "./noop.ts";
 import { observe } from "./observe.ts";
 import { peers } from "./peers.ts";
+import { programs } from "./programs.ts";
 import { questions } from "./questions.ts";
 import { retrieval } from "./retrieval.ts";
 import { start } from "./start.ts";
@@ -36,6 +37,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   tokens,
   commands,
   envelope,
+  programs,
   retrieval,
   questions,
   mixed,
