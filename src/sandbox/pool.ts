@@ -21,6 +21,10 @@ export interface Lease {
   readonly guest: Guest;
   /** Whether a session of this name was kept; false where its variables are new. */
   readonly wasKept: boolean;
+  /** Gives the turn to others while the program's user is asked something. */
+  suspend(): void;
+  /** Waits for a turn again. */
+  resume(signal: AbortSignal): Promise<void>;
   /** Hands the guest back: kept where it belongs to a session and still lives, otherwise ended. */
   release(): void;
 }
@@ -184,14 +188,25 @@ export const createPool = ({ settings, spareMs = SPARE_MS }: PoolParts) => {
         if (isClosed) throw new LlmcError("unavailable", "The server is ending.");
         const { guest, key, wasKept } = await open(request);
         running.add(guest);
+        let hasTurn = true;
+        const giveTurn = (): void => {
+          if (hasTurn) queue.release(principal);
+          hasTurn = false;
+        };
         return {
           guest,
           wasKept,
+          suspend: giveTurn,
+          resume: async (again) => {
+            if (hasTurn || !running.has(guest)) return;
+            if (!queue.tryEnter(principal)) await queue.wait(again, principal);
+            hasTurn = true;
+          },
           release: () => {
             if (!running.delete(guest)) return;
             // The next program starts when this one's memory is free again.
             const freed = key === undefined ? end(guest) : sessions.release(key);
-            void Promise.resolve(freed).finally(() => queue.release(principal));
+            void Promise.resolve(freed).finally(giveTurn);
             if (!isClosed) spares.prepare(runner);
           },
         };

@@ -83,11 +83,13 @@ export class RunningProgram {
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
     try {
+      await this.#lease.resume(signal);
       this.#lease.guest.resume();
       this.#pending.shift()?.answer(answers);
       const asked = await Promise.race([this.#done, this.#nextQuestion()]);
       if (asked !== undefined) return { kind: "ended", result: asked };
       this.#lease.guest.pause();
+      this.#lease.suspend();
       return { kind: "asked", questions: this.#pending[0]?.questions as Q };
     } finally {
       signal.removeEventListener("abort", stop);
