@@ -21,7 +21,7 @@ export interface HostileProgram {
 }
 
 /** In the server's environment, in a file outside the roots and in a file on the denylist. */
-export const SECRET = "secret-of-the-guest-suite";
+const SECRET = "secret-of-the-guest-suite";
 
 interface Answer {
   readonly stdout: string;
@@ -56,7 +56,7 @@ export const guestProcesses = (): readonly string[] =>
       }
     });
 
-export const BOUNDS = `
+const BOUNDS = `
 [mcp]
 mode = "code_execution"
 [mcp.code_execution]
