@@ -44,6 +44,7 @@ const MAX_WAITING = 1000;
 const SPARE_MS = 120_000;
 
 interface Session {
+  readonly owner: string;
   readonly guest: Guest;
   isBusy: boolean;
   timer: NodeJS.Timeout | undefined;
@@ -128,12 +129,12 @@ const createSessions = (settings: () => PoolSettings) => {
       return session.guest;
     },
     /** Two programs of one session may have been started at the same time: the second is refused. */
-    add: (key: string, guest: Guest): void => {
+    add: (key: string, owner: string, guest: Guest): void => {
       if (sessions.has(key)) {
         void end(guest);
         throw sessionIsBusy();
       }
-      sessions.set(key, { guest, isBusy: true, timer: undefined });
+      sessions.set(key, { owner, guest, isBusy: true, timer: undefined });
     },
     release: (key: string): void => {
       const session = sessions.get(key);
@@ -149,10 +150,11 @@ const createSessions = (settings: () => PoolSettings) => {
       sessions.set(key, session);
       makeRoom();
     },
-    close: async (): Promise<void> => {
-      const guests = [...sessions.values()].map(({ guest }) => guest);
-      for (const key of [...sessions.keys()]) forget(key);
-      await Promise.all(guests.map(end));
+    /** Of one owner; left out, of all. */
+    close: async (owner?: string): Promise<void> => {
+      const chosen = [...sessions].filter(([, session]) => owner === undefined || session.owner === owner);
+      for (const [key] of chosen) forget(key);
+      await Promise.all(chosen.map(([, { guest }]) => end(guest)));
     },
   };
 };
@@ -175,7 +177,7 @@ export const createPool = ({ settings, spareMs = SPARE_MS }: PoolParts) => {
     const spare = await spares.take(runner);
     if (spare === undefined) onColdStart();
     const guest = spare ?? (await runner.start());
-    if (key !== undefined) sessions.add(key, guest);
+    if (key !== undefined) sessions.add(key, owner, guest);
     return { guest, key, wasKept: false };
   };
 
@@ -215,6 +217,8 @@ export const createPool = ({ settings, spareMs = SPARE_MS }: PoolParts) => {
         throw thrown;
       }
     },
+    /** Ends the sessions of an owner, with what runs in them. */
+    endSessions: sessions.close,
     close: async (): Promise<void> => {
       isClosed = true;
       await Promise.all([spares.close(), sessions.close(), ...[...running].map(end)]);

@@ -47,6 +47,8 @@ export interface Programs {
   suspend(program: RunningProgram, owner: ProgramOwner): Promise<void>;
   /** Takes back a suspended program, once. */
   resume(id: unknown, owner: ProgramOwner): Promise<RunningProgram>;
+  /** Ends the sessions and the suspended programs of an owner. */
+  endAll(owner: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -155,6 +157,10 @@ export const createPrograms = (parts: ProgramsParts): Programs => {
       if (kept === undefined || kept.owner !== owner) throw notWaiting();
       takeOut(kept.program.id);
       return kept.program;
+    },
+    endAll: async (owner) => {
+      for (const [id, kept] of suspended) if (kept.owner === owner) takeOut(id)?.program.stop(EXPIRED);
+      await pool.endSessions(owner);
     },
     close: async () => {
       for (const { timer } of suspended.values()) clearTimeout(timer);

@@ -247,6 +247,24 @@ describe("programs and policy", () => {
     expect(JSON.stringify(ended)).toContain("did not agree");
   });
 
+  test("REQ-D25: sessions and suspended programs of an owner can be ended; those of others stay", async () => {
+    const app = await openTestApp();
+    const other = { ...TEST_CALLER, owner: "other" };
+    await run(app, { code: "globalThis.n = 1", session: "s" });
+    await run(app, { code: "globalThis.n = 2", session: "s" }, { caller: other });
+    const asking = { language: "javascript", code: "await tools.run_cmd({ command: 'date +%%' })" };
+    const asked = await app.ask("execute_code", asking, { canAsk });
+    if (asked.kind !== "questions") throw new Error(JSON.stringify(asked));
+    await (await app.engines()).programs.endAll(TEST_CALLER.owner);
+    expect((await run(app, { code: "typeof n", session: "s" })).data.result).toBe("undefined");
+    expect((await run(app, { code: "n", session: "s" }, { caller: other })).data.result).toBe(2);
+    const answers = { grant: { action: "accept" } };
+    expect(await app.ask("execute_code", asking, { canAsk, answers, state: asked.state })).toMatchObject({
+      kind: "error",
+      error: { code: "unavailable" },
+    });
+  });
+
   test("REQ-E2: calls of programs are logged with their caller, and as calls of a program", async () => {
     const app = await openTestApp({ files: FILES });
     await run(app, { code: "await tools.stat({ path: 'a.txt' })" });
