@@ -61,7 +61,7 @@ const BOUNDS = `
 mode = "code_execution"
 [mcp.code_execution]
 program_memory_mb = 64
-timeout_seconds = 3
+timeout_seconds = 5
 cpu_seconds = 20
 max_output_bytes = 20000
 max_tool_calls = 50
