@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { audit } from "./audit.ts";
 import { commands } from "./commands.ts";
 import { compare } from "./compare.ts";
+import { confine } from "./confine.ts";
 import { envelope } from "./envelope.ts";
 import { firstHour } from "./first-hour.ts";
 import { flood } from "./flood.ts";
@@ -18,6 +19,7 @@ import { mixed } from "./mixed.ts";
 import { noop } from "./noop.ts";
 import { observe } from "./observe.ts";
 import { peers } from "./peers.ts";
+import { policy } from "./policy.ts";
 import { programs } from "./programs.ts";
 import { questions } from "./questions.ts";
 import { retrieval } from "./retrieval.ts";
@@ -32,10 +34,12 @@ const BENCHMARKS: readonly Benchmark[] = [
   http,
   observe,
   audit,
+  policy,
   memory,
   flood,
   tokens,
   commands,
+  confine,
   envelope,
   programs,
   retrieval,

@@ -213,7 +213,7 @@ export const createEngines = async (parts: EngineParts) => {
     now,
     env: parts.env,
   });
-  const { files, handles, lines, writing } = main;
+  const { files, handles, lines, writing, gate } = main;
   const processes = openProcesses(
     parts,
     { gate: currentPort(() => linux().gate), lines: currentPort(() => linux().lines) },
@@ -247,6 +247,8 @@ export const createEngines = async (parts: EngineParts) => {
       ...ports,
       ...pathPortsOf(outside(kind, paths)),
     }),
+    /** Where commands are judged: what it would hand to policy can be asked beforehand. */
+    gate,
     locks,
     usage,
     processes,
