@@ -21,6 +21,7 @@ import { noop } from "./noop.ts";
 import { observe } from "./observe.ts";
 import { peers } from "./peers.ts";
 import { policy } from "./policy.ts";
+import { programs } from "./programs.ts";
 import { questions } from "./questions.ts";
 import { retrieval } from "./retrieval.ts";
 import { start } from "./start.ts";
@@ -41,6 +42,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   commands,
   confine,
   envelope,
+  programs,
   retrieval,
   localisation,
   questions,

@@ -1,4 +1,4 @@
-import { type Kind, shownValues } from "../src/base/option.ts";
+import type { Kind } from "../src/base/option.ts";
 import { type Entry, SHOWN_TABLES } from "../src/config/sections.ts";
 
 interface ObjectSchema {
@@ -20,7 +20,7 @@ const typeOf = (kind: Kind): Record<string, unknown> => {
     case "whole":
       return { type: "integer", minimum: kind.min, maximum: kind.max };
     case "choice":
-      return { type: "string", enum: shownValues(kind) };
+      return { type: "string", enum: kind.values };
     case "text":
       return { type: "string", ...(kind.shape === undefined ? {} : { pattern: kind.shape.pattern.source }) };
     case "list":

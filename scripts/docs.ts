@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { ERROR_TABLE } from "../src/base/error-table.ts";
 import { modeCost } from "../src/cli/tools-command.ts";
 import type { Core } from "../src/core/core.ts";
-import { OFFERED_MODES } from "../src/core/options.ts";
+import { MODES } from "../src/core/options.ts";
 import { tokenCounter } from "../src/host/os/token-counter.ts";
 import { createApp } from "../src/wiring/app.ts";
 import { configDocs } from "./config-docs.ts";
@@ -54,7 +54,7 @@ ${rows.join("\n")}
 };
 
 const toolsPage = async (core: Core): Promise<string> => {
-  const costs = await Promise.all(OFFERED_MODES.map((mode) => modeCost(core, mode, count)));
+  const costs = await Promise.all(MODES.map((mode) => modeCost(core, mode, count)));
   const summary = costs.map(
     ({ mode, tools, tokens, bytes }) => `| ${mode} | ${tools.length} | ${tokens} | ${bytes} |`,
   );

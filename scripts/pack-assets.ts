@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants } from "node:zlib";
@@ -6,11 +6,11 @@ import { LANGUAGE_TABLE } from "../src/syntax/language-table.ts";
 
 /**
  * Puts the parts of large packages that the program uses into `assets` of a package that is about to be packed, with their
- * licences: every grammar compressed, the tokenizer's table, the native vector search of three platforms, Cedar for Node. Run by `prepack`;
+ * licences: every grammar compressed, the tokenizer's table, the native vector search of three platforms, Cedar for Node, QuickJS. Run by `prepack`;
  * `postpack` removes them again (`--remove`), so that a checkout reads what is installed. Git ignores them.
  */
 const ROOT = resolve(import.meta.dirname, "..");
-const FOLDERS = ["grammars", "tokenizer", "usearch", "cedar"] as const;
+const FOLDERS = ["grammars", "tokenizer", "usearch", "cedar", "quickjs"] as const;
 
 const packageFolder = (name: string): string => {
   const entry = fileURLToPath(import.meta.resolve(name));
@@ -37,6 +37,27 @@ const packGrammars = (target: string, quality: number): void => {
   copy(join(source, "LICENSE"), join(target, "LICENSE"));
 };
 
+/** Three packages in one folder: what they import from each other by name lies beside them there. */
+const packQuickJs = (target: string): void => {
+  const core = join(packageFolder("quickjs-emscripten-core"), "dist");
+  const variant = packageFolder("@jitl/quickjs-wasmfile-release-sync");
+  const types = join(packageFolder("@jitl/quickjs-ffi-types"), "dist/index.mjs");
+  mkdirSync(target, { recursive: true });
+  const copyModule = (from: string, name: string): void => {
+    const text = readFileSync(from, "utf8")
+      .replaceAll("@jitl/quickjs-ffi-types", "./ffi-types.mjs")
+      .replaceAll("@jitl/quickjs-wasmfile-release-sync/emscripten-module", "./emscripten-module.mjs")
+      .replace(/\n\/\/# sourceMappingURL=.*/, "");
+    writeFileSync(join(target, name), text);
+  };
+  for (const name of readdirSync(core)) if (name.endsWith(".mjs")) copyModule(join(core, name), name);
+  copyModule(types, "ffi-types.mjs");
+  copyModule(join(variant, "dist/index.mjs"), "variant.mjs");
+  for (const name of ["ffi.mjs", "emscripten-module.mjs"]) copyModule(join(variant, "dist", name), name);
+  copy(join(variant, "dist/emscripten-module.wasm"), join(target, "emscripten-module.wasm"));
+  copy(join(variant, "LICENSE"), join(target, "LICENSE"));
+};
+
 export const packAssets = (assets: string, quality = QUALITY): void => {
   packGrammars(join(assets, "grammars"), quality);
   const tokenizer = packageFolder("gpt-tokenizer");
@@ -49,6 +70,7 @@ export const packAssets = (assets: string, quality = QUALITY): void => {
   // The package.json says that the bindings are CommonJS, and names the licence.
   for (const name of ["cedar_wasm.js", "cedar_wasm_bg.wasm", "package.json"])
     copy(join(cedar, "nodejs", name), join(assets, "cedar", name));
+  packQuickJs(join(assets, "quickjs"));
 };
 
 if (import.meta.main) {

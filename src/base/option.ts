@@ -36,8 +36,7 @@ export type Kind =
   /** A text, or a list of texts. */
   | { readonly is: "text" | "list"; readonly shape?: Shape | undefined }
   | { readonly is: "whole"; readonly min: number; readonly max: number }
-  /** `planned` values are accepted, but not shown (REQ-D26). */
-  | { readonly is: "choice"; readonly values: readonly string[]; readonly planned?: readonly string[] };
+  | { readonly is: "choice"; readonly values: readonly string[] };
 
 /** One configuration key: its type, its default, and the sentence that every page and help text shows. */
 export interface Option<T = unknown> extends OptionExtras {
@@ -103,16 +102,8 @@ export const oneOf = <const T extends readonly [string, ...string[]]>(
   value: T[number],
   widens: readonly T[number][] | "any" | "never",
   description: string,
-  extras?: OptionExtras & { readonly plannedValues?: readonly T[number][] },
-): Option<T[number]> => {
-  const { plannedValues: planned, ...others } = extras ?? {};
-  const kind: Kind = { is: "choice", values, ...(planned === undefined ? {} : { planned }) };
-  return { kind, default: value, widens, description, ...others };
-};
-
-/** The values of a choice that are shown. */
-export const shownValues = ({ values, planned = [] }: Extract<Kind, { is: "choice" }>): readonly string[] =>
-  values.filter((value) => !planned.includes(value));
+  extras?: OptionExtras,
+): Option<T[number]> => ({ kind: { is: "choice", values }, default: value, widens, description, ...extras });
 
 export const list = <T extends readonly string[] | null>(
   value: T,

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { MODES, OFFERED_MODES } from "../core/options.ts";
+import { MODES } from "../core/options.ts";
 import type { Actions } from "./actions.ts";
 
 /** Of an option that may be repeated: all its values. */
@@ -10,7 +10,7 @@ export const collect = (value: string, previous: readonly string[]): readonly st
 
 const parseMode = (text: string): (typeof MODES)[number] => {
   const mode = MODES.find((one) => one === text);
-  if (mode === undefined) throw new InvalidArgumentError(`Allowed choices are ${OFFERED_MODES.join(", ")}.`);
+  if (mode === undefined) throw new InvalidArgumentError(`Allowed choices are ${MODES.join(", ")}.`);
   return mode;
 };
 
@@ -22,7 +22,7 @@ export const withCommon = (command: Command): Command =>
     .addOption(
       new Option(
         "--mode <mode>",
-        `which tools clients see (${OFFERED_MODES.map((mode) => `"${mode}"`).join(", ")})`,
+        `which tools clients see (${MODES.map((mode) => `"${mode}"`).join(", ")})`,
       ).argParser(parseMode),
     )
     .addOption(

@@ -1,7 +1,7 @@
 import type { CountTokens } from "../base/tokens.ts";
 import type { Core } from "../core/core.ts";
 import type { Mode } from "../core/modes.ts";
-import { OFFERED_MODES } from "../core/options.ts";
+import { MODES } from "../core/options.ts";
 import { bold, type Io, table } from "./io.ts";
 
 interface ToolCost {
@@ -41,7 +41,7 @@ export const runTools = async (
   count: CountTokens,
   options: { readonly mode?: Mode | undefined; readonly json: boolean },
 ): Promise<void> => {
-  const modes = options.mode === undefined ? OFFERED_MODES : [options.mode];
+  const modes = options.mode === undefined ? MODES : [options.mode];
   const costs = await Promise.all(modes.map((mode) => modeCost(core, mode, count)));
   if (options.json) {
     io.data(`${JSON.stringify(costs, null, 2)}\n`);

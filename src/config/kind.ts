@@ -1,4 +1,4 @@
-import { type Kind, shownValues } from "../base/option.ts";
+import type { Kind } from "../base/option.ts";
 
 export const describeKind = (kind: Kind): string => {
   switch (kind.is) {
@@ -11,8 +11,6 @@ export const describeKind = (kind: Kind): string => {
     case "whole":
       return `a whole number from ${kind.min} to ${kind.max}`;
     case "choice":
-      return `one of ${shownValues(kind)
-        .map((value) => JSON.stringify(value))
-        .join(", ")}`;
+      return `one of ${kind.values.map((value) => JSON.stringify(value)).join(", ")}`;
   }
 };

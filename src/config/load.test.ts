@@ -142,7 +142,7 @@ describe("REQ-D5: a mode that nobody named", () => {
     await write('mcp = { mode = "hybrid", code_execution = { enabled = true } }');
     const { config, warnings } = await load();
     expect(config.mcp.mode).toBe("hybrid");
-    expect(warnings).toEqual(["set, but not in force yet: mcp.code_execution.enabled"]);
+    expect(warnings).toEqual(["mcp.code_execution.enabled has no effect: the mode is set to hybrid"]);
   });
 
   it("the environment and the command line win as usual", async () => {
@@ -272,7 +272,9 @@ describe("the command line", () => {
 
   it("REQ-C4: refuses a bad value under the flag's own name", async () => {
     const { message } = await refusal({ overrides: { "mcp.mode": { flag: "--mode", value: "fast" } } });
-    expect(message).toBe('--mode: mcp.mode: expected one of "classic", "hybrid", got another string');
+    expect(message).toBe(
+      '--mode: mcp.mode: expected one of "classic", "hybrid", "code_execution", got another string',
+    );
   });
 });
 

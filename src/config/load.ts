@@ -100,10 +100,8 @@ const unnamedMode = (hasFile: boolean, codeExecution: boolean): Setting => {
 const warningsFor = (config: Config, settings: ReadonlyMap<string, Setting>): string[] => {
   const warnings: string[] = [];
   const idle = [...settings.keys()].filter((key) => ENTRIES.get(key)?.option.planned);
-  if (config.mcp.mode === "code_execution")
-    warnings.push(
-      "mcp.mode: code_execution has no execute_code in this version; it lists read_file and list_dir",
-    );
+  if (config.mcp.code_execution.enabled && config.mcp.mode !== "code_execution")
+    warnings.push(`mcp.code_execution.enabled has no effect: the mode is set to ${config.mcp.mode}`);
   if (idle.length > 0) warnings.push(`set, but not in force yet: ${idle.join(", ")}`);
   if (!config.mcp.linux_ops.roots.enforce_roots) {
     warnings.push(

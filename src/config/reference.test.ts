@@ -29,7 +29,7 @@ describe("REQ-C7: the JSON Schema for editors", () => {
       default: 8080,
     });
     expect(at("mcp.mode")).toMatchObject({
-      enum: ["classic", "hybrid"],
+      enum: ["classic", "hybrid", "code_execution"],
       default: "hybrid",
     });
     expect(at("mcp.linux_ops.roots.allowed_roots")).toEqual({

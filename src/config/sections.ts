@@ -10,6 +10,7 @@ import { mcpSections } from "../mcp/options.ts";
 import { observeSections } from "../observe/options.ts";
 import { retrieveSections } from "../retrieve/options.ts";
 import { rlmSections } from "../rlm/options.ts";
+import { sandboxSections } from "../sandbox/options.ts";
 
 export const ROOM_SECTIONS: readonly Section[] = [
   ...coreSections,
@@ -22,6 +23,7 @@ export const ROOM_SECTIONS: readonly Section[] = [
   ...envelopeSections,
   ...rlmSections,
   ...llmSections,
+  ...sandboxSections,
 ];
 
 const [general, hybrid, codeExecution, session, coreLimits, coreTools, security] = coreSections;
@@ -33,6 +35,7 @@ const [observability, logging] = observeSections;
 const [rag] = retrieveSections;
 const [te] = envelopeSections;
 const [rlm] = rlmSections;
+const [programs] = sandboxSections;
 const [llm, llmRoles, llmEgress, airGap] = llmSections;
 
 /**
@@ -43,7 +46,7 @@ const [llm, llmRoles, llmEgress, airGap] = llmSections;
 export const LAYOUT = {
   mcp: [general, front],
   "mcp.hybrid": [hybrid],
-  "mcp.code_execution": [codeExecution],
+  "mcp.code_execution": [codeExecution, programs],
   "mcp.tools": [hostTools, coreTools],
   "mcp.linux_ops.roots": [linuxRoots],
   "mcp.limits": [coreLimits, httpLimits, mcpLimits],

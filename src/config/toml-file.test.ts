@@ -39,7 +39,7 @@ const CASES: readonly (readonly [name: string, text: string, message: string])[]
   [
     "a choice that is none, without its text",
     'mcp.mode = "hybird"',
-    '1: mcp.mode: expected one of "classic", "hybrid", got another string; did you mean "hybrid"?',
+    '1: mcp.mode: expected one of "classic", "hybrid", "code_execution", got another string; did you mean "hybrid"?',
   ],
   [
     "a wrong item, at the item's line",

@@ -4,19 +4,21 @@ import type { AuditTrail } from "../observe/audit/entry.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { PolicyAction } from "../policy/cedar/model.ts";
 import type { CallContext, Caller, Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
-import type { HealthReport, HealthView, Ports, ServerView, Tool, ToolEntry } from "../tools/tool.ts";
+import type { HealthReport, HealthView, ServerView, Tool, ToolEntry } from "../tools/tool.ts";
 import { type Authorizer, createAuthorizer } from "./authorizer.ts";
-import { type Call, createCall, type PipeSettings } from "./call.ts";
+import type { Call, PipeSettings } from "./call.ts";
+import { type CorePorts, createCalls } from "./calls.ts";
 import type { ModuleKit, ModuleSource } from "./custom-modules.ts";
-import { createDispatcher, type Dispatcher, type DispatchSettings } from "./dispatcher.ts";
+import { createDispatcher, type DispatchSettings } from "./dispatcher.ts";
 import { createDocuments, type Documents, type MatchTemplate } from "./documents.ts";
 import type { AuthorizerSettings, Policy } from "./escalate.ts";
 import { createGrants } from "./grants.ts";
-import { createGuard, type Guard } from "./guard.ts";
+import { createGuard } from "./guard.ts";
 import { handleTemplate } from "./handle-resources.ts";
 import { createHealth, type HealthProbe } from "./health.ts";
 import { instructionsFor } from "./instructions.ts";
 import type { Mode } from "./modes.ts";
+import { createNestedCall } from "./nested-call.ts";
 import type { Origin } from "./origin.ts";
 import { type PublishedTool, publishTool } from "./publish.ts";
 import { createRefresh, type ListKind } from "./refresh.ts";
@@ -24,6 +26,7 @@ import { createRegistry, type Registry, type RegistrySettings } from "./registry
 import { actionOf, OTHER_ACTIONS } from "./requests.ts";
 import { createResourceLists } from "./resource-lists.ts";
 import { createSidecarWatch } from "./sidecars.ts";
+import { createStubs } from "./stub-view.ts";
 
 /** What the core reads from the configuration; asked anew each time, because the configuration is hot. */
 export interface CoreSettings extends RegistrySettings, PipeSettings, AuthorizerSettings, DispatchSettings {
@@ -83,13 +86,6 @@ export interface Core extends Documents {
   /** Calls back with the URI of a resource whose content changed. */
   onResourceUpdated(listener: (uri: string) => void): () => void;
   close(): void;
-}
-
-interface CorePorts {
-  readonly main: Ports;
-  readonly linux: Ports;
-  /** The same, with paths that somebody allowed besides the roots. */
-  outside(kind: "main" | "linux", paths: readonly string[]): Ports;
 }
 
 interface CoreParts {
@@ -164,40 +160,6 @@ const createViews = (
   };
 };
 
-/** Calls over the catalogue in force, and over all tools. */
-const createCalls = (
-  { settings }: CoreParts,
-  ports: CorePorts,
-  { catalogue, catalogueOf }: Registry,
-  guard: Guard,
-  authorizer: Authorizer,
-  dispatcher: Dispatcher,
-): Pick<Core, "call" | "callInAnyMode"> => {
-  const pipe = {
-    settings,
-    authorizer,
-    dispatcher,
-    portsOf: (tool: string, outside: readonly string[]) => {
-      const kind = tool.startsWith("linux_") ? "linux" : "main";
-      return outside.length === 0 ? ports[kind] : ports.outside(kind, outside);
-    },
-    guard,
-  };
-  return {
-    call: createCall({ ...pipe, catalogue }),
-    callInAnyMode: async (request) => {
-      const offered = await catalogueOf("classic", request.tool).then(
-        (one) => () => one,
-        // Thrown inside the pipe: a module that cannot be loaded is answered and recorded like any failure of a tool.
-        (error: unknown) => () => {
-          throw error;
-        },
-      );
-      return createCall({ ...pipe, catalogue: offered })(request);
-    },
-  };
-};
-
 export const createCore = async (parts: CoreParts): Promise<Core> => {
   const { settings, observer, now, modules, jsonSchema, matchTemplate } = parts;
   const authorizer = createAuthorizer({
@@ -214,15 +176,17 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     onBreaker: (backend, state) => observer.log.warn({ backend, state }, "circuit breaker"),
   });
   const views = createViews(parts, () => registry, authorizer);
-  const { health, instructions } = views;
   const checkHealth = createHealth({ probes: parts.probes, breakers: dispatcher.breakers, now });
-  const ports = parts.ports({
-    health,
-    instructions,
-    metrics: parts.metrics,
-    metricsOver: parts.metricsOver,
-    checkHealth,
+  const stubs = createStubs({
+    tools: async () => (await registry.catalogueOf("classic")).tools,
+    isPossible: authorizer.isPossible,
   });
+  const { metrics, metricsOver } = parts;
+  const callTool = createNestedCall(
+    () => calls.callInAnyMode,
+    (context) => guard.originOf(context),
+  );
+  const ports = parts.ports({ ...views, stubs, metrics, metricsOver, checkHealth, callTool });
   const { files, handles } = ports.main;
   const registry = await createRegistry({
     settings,
@@ -250,6 +214,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     digest: parts.digest,
     now,
   });
+  const calls = createCalls({ settings, ports, registry, guard, authorizer, dispatcher });
   const documents = createDocuments({
     catalogue: registry.catalogue,
     resources: resources.of,
@@ -260,7 +225,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
   return {
     ...views,
     ...documents,
-    ...createCalls(parts, ports, registry, guard, authorizer, dispatcher),
+    ...calls,
     authorizeEndpoint: authorizer.checkEndpoint,
     explain: authorizer.explain,
     actions: async () => [...(await registry.catalogueOf("classic")).tools.map(actionOf), ...OTHER_ACTIONS],
@@ -271,6 +236,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
       policy: parts.policy,
       onRebuilt: () => {
         parts.schemas.clear();
+        stubs.clear();
         sidecarWatch.restart();
       },
     }),

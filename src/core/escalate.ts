@@ -149,7 +149,9 @@ const ticketOf = ({ state }: Origin): unknown => (isRecord(state) ? state[TICKET
 
 /** The origin as the tool gets it: answers to our own question are not for the tool. */
 export const withoutTicket = <R extends Origin>(origin: R): R =>
-  ticketOf(origin) === undefined ? origin : { ...origin, state: undefined, answers: undefined };
+  ticketOf(origin) === undefined
+    ? origin
+    : { ...origin, state: undefined, answers: undefined, wasAsked: true };
 
 /** Whether the user's consent counts for this caller: over HTTP, only the operator's own token widens what it was given. */
 export const countsConsent = (

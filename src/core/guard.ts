@@ -58,6 +58,7 @@ const contextOf = (origin: Origin, signal: AbortSignal): CallContext => ({
 /** Queue, deadline and record of any piece of work that a client asked for. */
 export const createGuard = ({ queue, dispatcher, authorizer, ...logParts }: GuardParts) => {
   const open = createCallLogs(logParts);
+  const origins = new WeakMap<CallContext, Origin>();
 
   /** Runs the work once it has a slot of its effect and one of all, within its deadline. */
   const run = <T>(
@@ -66,11 +67,11 @@ export const createGuard = ({ queue, dispatcher, authorizer, ...logParts }: Guar
     work: (context: CallContext) => T | Promise<T>,
     effect: Effect = "read",
   ): Promise<T> => {
-    const { hold = anywhere, caller } = origin;
+    const { hold = anywhere, caller, isNested = false } = origin;
     return hold(async () => {
       const deadline = startDeadline(timeoutMs, origin.signal);
       // In this order everywhere: whoever waits for a slot of its effect holds none that others could use.
-      const slots = [dispatcher.slotsOf(effect), queue];
+      const slots = isNested ? [] : [dispatcher.slotsOf(effect), queue];
       const held: BoundedQueue[] = [];
       try {
         for (const each of slots) {
@@ -78,7 +79,9 @@ export const createGuard = ({ queue, dispatcher, authorizer, ...logParts }: Guar
             await each.wait(deadline.signal, caller.principal).catch(explainWaiting);
           held.push(each);
         }
-        return await deadline.race(work(contextOf(origin, deadline.signal)));
+        const context = contextOf(origin, deadline.signal);
+        origins.set(context, origin);
+        return await deadline.race(work(context));
       } finally {
         for (const each of held.toReversed()) each.release(caller.principal);
         deadline.end();
@@ -123,7 +126,13 @@ export const createGuard = ({ queue, dispatcher, authorizer, ...logParts }: Guar
     }
   };
 
-  return { run, open, serve };
+  return {
+    run,
+    open,
+    serve,
+    /** Where the work with this context comes from. */
+    originOf: (context: CallContext): Origin | undefined => origins.get(context),
+  };
 };
 
 export type Guard = ReturnType<typeof createGuard>;

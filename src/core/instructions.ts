@@ -5,7 +5,7 @@ import type { Mode } from "./modes.ts";
 const MODE_LINE: Readonly<Record<Mode, string>> = {
   classic: "Classic mode: every tool is listed.",
   hybrid: "Hybrid mode: a small set of tools works directly on the workspace.",
-  code_execution: "Code execution mode: only a few tools are listed.",
+  code_execution: "Code execution mode: a few tools are listed, and programs call all of them.",
 };
 
 const describePrograms = (allowlist: readonly string[]): string =>
@@ -22,8 +22,9 @@ const TOOL_LINES: readonly (readonly [tool: string, line: string])[] = [
   ["linux_fs_write", "Create or replace files with `linux_fs_write`."],
   [
     "execute_code",
-    "Files written by `execute_code` are ephemeral: compute there, keep results with a file tool.",
+    'Work of many steps is cheapest as one program in `execute_code`, which can call every tool (`.llmc/stubs/index.md` lists them): `const r = await tools.list_dir({path: "src"}); r.data.length`.\nOnly what it prints and its last expression reach you. Its own files are ephemeral: compute there, keep results with a file tool.',
   ],
+  ["search_tools", "`search_tools` finds tools for programs and shows how they are called."],
 ];
 
 /** How to read on in a large result; the first whose tool is listed. */

@@ -21,7 +21,13 @@ describe("modes", () => {
     const app = await openTestApp({
       config: '[mcp]\nmode = "hybrid"\n[mcp.hybrid]\npromoted_tools = ["stat", "ghost_tool"]\n',
     });
-    expect(namesOf(app.core.listTools())).toEqual(["00_INIT", "list_dir", "read_file", "stat"]);
+    expect(namesOf(app.core.listTools())).toEqual([
+      "00_INIT",
+      "execute_code",
+      "list_dir",
+      "read_file",
+      "stat",
+    ]);
     const warning = (await app.logs()).split("\n").find((line) => line.includes("left out"));
     expect(warning).toContain("ghost_tool");
     expect(warning).toContain('"level":"warn"');
@@ -69,6 +75,7 @@ describe("modes", () => {
     const { core } = await openTestApp();
     expect(namesOf(core.listTools())).toEqual([
       "00_INIT",
+      "execute_code",
       "linux_fs_edit",
       "linux_fs_write",
       "list_dir",
@@ -98,10 +105,20 @@ describe("modes", () => {
     expect(none.core.instructions()).not.toContain("programs");
   });
 
-  test("REQ-M4: a tool of a later version that nobody asked for is no warning", async () => {
-    expect(await (await openTestApp()).logs()).not.toContain("execute_code");
-    const asked = await openTestApp({ overrides: { "mcp.hybrid.promoted_tools": "execute_code" } });
-    expect(await asked.logs()).toContain("execute_code");
+  test("REQ-M1 REQ-M2: code_execution lists five tools; hybrid leaves execute_code out when told to", async () => {
+    const five = await openTestApp({ overrides: { "mcp.mode": "code_execution" } });
+    expect(namesOf(five.core.listTools())).toEqual([
+      "00_INIT",
+      "execute_code",
+      "list_dir",
+      "read_file",
+      "search_tools",
+    ]);
+    const without = await openTestApp({ overrides: { "mcp.hybrid.include_execute_code": "false" } });
+    expect(namesOf(without.core.listTools())).not.toContain("execute_code");
+    expect(await without.errorCode("execute_code", { language: "javascript", code: "1" })).toBe(
+      "unknown_tool",
+    );
   });
 
   test("REQ-M5: a tool list over its budget is warned about", async () => {

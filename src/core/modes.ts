@@ -21,7 +21,7 @@ const ALWAYS = ["00_INIT", "read_file", "list_dir"];
 
 const namesFor = ({ mode, promotedTools, includeExecuteCode }: ModeSettings): readonly string[] | "all" => {
   if (mode === "classic") return "all";
-  if (mode === "code_execution") return [...ALWAYS, "execute_code"];
+  if (mode === "code_execution") return [...ALWAYS, "execute_code", "search_tools"];
   return [...ALWAYS, ...promotedTools, ...(includeExecuteCode ? ["execute_code"] : [])];
 };
 
@@ -39,12 +39,5 @@ export const toolsOfMode = <T extends { readonly name: string }>(
   const wanted = new Set(names.map(canonicalName).filter((name) => !settings.withheldTools.includes(name)));
   const listed = offered.filter(({ name }) => wanted.has(name));
   const present = new Set(listed.map(({ name }) => name));
-  // `execute_code` is part of the default: that it does not exist yet is not the operator's mistake.
-  const asked = new Set(settings.promotedTools.map(canonicalName));
-  return {
-    listed,
-    phantoms: [...wanted].filter(
-      (name) => !present.has(name) && (name !== "execute_code" || asked.has(name)),
-    ),
-  };
+  return { listed, phantoms: [...wanted].filter((name) => !present.has(name)) };
 };

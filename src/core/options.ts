@@ -2,12 +2,6 @@ import { flag, list, oneOf, section, text, whole } from "../base/option.ts";
 
 export const MODES = ["classic", "hybrid", "code_execution"] as const;
 
-/** Accepted, but neither offered nor described until `execute_code` exists (REQ-D26). */
-const PLANNED_MODES = ["code_execution"] as const;
-
-/** The modes that pages, help texts and price lists show. */
-export const OFFERED_MODES = MODES.filter((mode) => !PLANNED_MODES.some((planned) => planned === mode));
-
 export const coreSections = [
   section("mcp", "What the server offers and how much it does at once.", {
     enabled: flag(true, true, "Whether the server may start; with false, `llmc serve` refuses.", {
@@ -22,8 +16,7 @@ export const coreSections = [
       MODES,
       "hybrid",
       "never",
-      "Which tools a client sees: classic (all) or hybrid (a small promoted set). Without a config file the mode is hybrid; a file that names no mode means classic.",
-      { plannedValues: PLANNED_MODES },
+      "Which tools a client sees: classic (all), hybrid (a small promoted set) or code_execution (programs call the tools). Without a config file the mode is hybrid; a file that names no mode means classic.",
     ),
     max_concurrent_requests: whole(
       100,
@@ -46,9 +39,7 @@ export const coreSections = [
       "never",
       "Tools listed in addition to read_file, list_dir and 00_INIT. A name that matches no tool is left out with a warning.",
     ),
-    include_execute_code: flag(true, true, "Also list execute_code where it can run in isolation.", {
-      planned: true,
-    }),
+    include_execute_code: flag(true, true, "Also list execute_code, on machines that can isolate it."),
     bootstrap_budget_warning: whole(
       15_000,
       0,
@@ -57,10 +48,8 @@ export const coreSections = [
       "Warn when the schemas of the listed tools exceed this many characters.",
     ),
   }),
-  section("mcp.code_execution", "The code_execution mode.", {
-    enabled: flag(false, "never", "Selects code_execution mode if the file does not set a mode.", {
-      planned: true,
-    }),
+  section("mcp.code_execution", "The code_execution mode, and the bounds of execute_code.", {
+    enabled: flag(false, "never", "Selects code_execution mode if the file does not set a mode."),
   }),
   section("mcp.session", "Who is calling, if the client does not say.", {
     default_agent_id: text(

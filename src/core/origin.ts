@@ -9,6 +9,10 @@ export interface Origin {
   readonly signal?: AbortSignal | undefined;
   /** Does the work in the slot that the door has taken for it, for as long as the work lasts; left out, it has none. */
   readonly hold?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
+  /** A program of this caller makes the call: it runs in the slots that the program's own call holds. */
+  readonly isNested?: boolean | undefined;
+  /** The user was asked about this call: its state is the pipe's, so no question of a nested call can travel with it. */
+  readonly wasAsked?: boolean | undefined;
   /** W3C trace context of the caller, as received. */
   readonly traceparent?: string | undefined;
   readonly answers?: Readonly<Record<string, unknown>> | undefined;

@@ -22,6 +22,8 @@ const LOADERS: Readonly<Record<string, () => Promise<Tool>>> = {
   run_cmd: async () => (await import("./run-cmd.ts")).runCmd,
   te_run: async () => (await import("./te-run.ts")).teRun,
   run_pytest: async () => (await import("./run-pytest.ts")).runPytest,
+  execute_code: async () => (await import("./execute-code.ts")).executeCode,
+  search_tools: async () => (await import("./search-tools.ts")).searchTools,
   linux_proc_list: async () => (await import("./linux-proc-list.ts")).linuxProcList,
   linux_proc_start: async () => (await import("./linux-proc-start.ts")).linuxProcStart,
   linux_proc_read: async () => (await import("./linux-proc-read.ts")).linuxProcRead,

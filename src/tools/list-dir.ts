@@ -20,8 +20,12 @@ export const listDir = defineTool({
       dirs: z.array(z.string()),
     }),
   }),
-  run: async ({ path, offset, limit }, { files }, { signal }) => {
-    const listing = await files.list(path, signal);
+  run: async ({ path, offset, limit }, { files, server }, { signal, caller }) => {
+    const stubPath = server.stubs.pathOf(path);
+    const listing =
+      stubPath === undefined
+        ? await files.list(path, signal)
+        : { path, entries: await server.stubs.list(stubPath, caller) };
     const page = listing.entries.slice(offset, offset + limit);
     return {
       data: page.map(({ name }) => name),

@@ -76,6 +76,24 @@ const pageBytes = async (
   return size <= WHOLE_BYTES ? WHOLE_BYTES : HANDLE_PAGE_BYTES;
 };
 
+/** A page of a stub, which is generated and not on the disk. */
+const readStub = (path: string, text: string, { offset, limit = DEFAULT_LINES }: HandleRequest) => {
+  const lines = text.replace(/\n$/, "").split("\n");
+  const page = lines.slice(offset, offset + limit);
+  const end = offset + page.length;
+  const truncated = end < lines.length;
+  return {
+    data: page.map((line) => `${line}\n`).join(""),
+    meta: {
+      path,
+      length: Buffer.byteLength(text),
+      truncated,
+      total_lines: lines.length,
+      ...(truncated ? { next_offset: end } : {}),
+    },
+  };
+};
+
 const patternOfFile = (): LlmcError =>
   new LlmcError("invalid_args", "A pattern is for handles; this is a file.", {
     hint: "Use linux_search_content, or rg with run_cmd.",
@@ -116,10 +134,17 @@ export const readFile = defineTool({
       stale: z.boolean().optional(),
     }),
   }),
-  run: async ({ path, offset, offset_bytes, limit, unless_sha256, pattern }, { files, handles }, call) => {
+  run: async (
+    { path, offset, offset_bytes, limit, unless_sha256, pattern },
+    { files, handles, server },
+    call,
+  ) => {
     if (path.startsWith(HANDLE))
       return readHandle(path.slice(HANDLE.length), { offset, offset_bytes, limit, pattern }, handles, call);
     if (pattern !== undefined) throw patternOfFile();
+    const stubPath = server.stubs.pathOf(path);
+    if (stubPath !== undefined)
+      return readStub(path, await server.stubs.read(stubPath, call.caller), { offset, limit });
     const request = {
       offsetLines: offset,
       offsetBytes: offset_bytes,

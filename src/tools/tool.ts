@@ -6,7 +6,8 @@ import type { Search } from "../host/search/search.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import type { FileWrites } from "../host/write/contract.ts";
 import type { CallerRetrieval } from "../retrieve/caller-retrieval.ts";
-import type { CallContext, ContentBlock, Schema, SchemaOutput } from "./contract.ts";
+import type { NestedAnswer, Programs } from "../sandbox/programs.ts";
+import type { CallContext, Caller, ContentBlock, Question, Schema, SchemaOutput } from "./contract.ts";
 
 /** What the engines offer to tools. The wiring derives everything else from this list. */
 export interface EnginePorts {
@@ -18,6 +19,7 @@ export interface EnginePorts {
   readonly processes: Processes;
   readonly system: System;
   readonly retrieval: CallerRetrieval;
+  readonly programs: Programs;
 }
 
 /** All ports of a tool, which has no other access to the outside. */
@@ -33,6 +35,37 @@ export interface ServerView {
   metricsOver(minutes: number, prefix: string): MetricsOverTime;
   checkHealth(): Promise<HealthReport>;
   instructions(): string;
+  readonly stubs: StubView;
+  /** Calls any tool, whatever the mode lists, as the caller of `call`: the same pipe, policy, limits and audit. */
+  callTool(request: NestedRequest, call: CallContext): Promise<NestedAnswer<NestedQuestions>>;
+}
+
+/** Declarations of all tools for programs, as files of a folder that is not on the disk. */
+export interface StubView {
+  /** The path below that folder; undefined for any other path. */
+  pathOf(path: string): string | undefined;
+  list(
+    path: string,
+    caller: Caller,
+  ): Promise<readonly { readonly name: string; readonly type: "dir" | "file" }[]>;
+  read(path: string, caller: Caller): Promise<string>;
+  /** The tools that the words of a query name, best first. */
+  search(
+    query: string,
+    limit: number,
+    caller: Caller,
+  ): Promise<readonly { readonly name: string; readonly description: string; readonly stub: string }[]>;
+}
+
+export type NestedQuestions = Readonly<Record<string, Question>>;
+
+/** A tool call that a program makes. */
+export interface NestedRequest {
+  readonly tool: string;
+  readonly args: unknown;
+  readonly signal: AbortSignal;
+  /** Where the call asked something before: its state, and how the client answered. */
+  readonly answered: { readonly answers: unknown; readonly state: unknown } | undefined;
 }
 
 export interface MetricsOverTime {

@@ -23,6 +23,7 @@ import { createCommandEnvelope } from "./envelope-wiring.ts";
 import { currentPort } from "./lazy-port.ts";
 import { createPathPorts, type PathParts, type PathPorts } from "./path-ports.ts";
 import { policyPaths } from "./policy-texts.ts";
+import { createProgramEngine } from "./programs-wiring.ts";
 import { createRetrieval } from "./retrieval-wiring.ts";
 
 interface EngineParts {
@@ -165,6 +166,14 @@ const recover = (writing: PathPorts["writing"], log: Log): Promise<void> =>
       ),
   );
 
+const pathPortsOf = ({ files, writes, search, handles, system }: PathPorts) => ({
+  files,
+  writes,
+  search,
+  handles,
+  system,
+});
+
 /** Of what a command left, in one line of the log. */
 const MAX_LOGGED = 1000;
 
@@ -212,7 +221,7 @@ export const createEngines = async (parts: EngineParts) => {
     now,
     env: parts.env,
   });
-  const { files, handles, writes, search, system, lines, writing, gate } = main;
+  const { files, handles, lines, writing, gate } = main;
   const processes = openProcesses(
     parts,
     { gate: currentPort(() => linux().gate), lines: currentPort(() => linux().lines) },
@@ -236,19 +245,17 @@ export const createEngines = async (parts: EngineParts) => {
     withheldFiles,
     log,
   });
+  const programs = createProgramEngine(config, parts.env, folders.state);
   await recover(writing, log);
-  const ports: EnginePorts = { files, writes, search, handles, system, envelope, processes, retrieval };
+  const ports: EnginePorts = { ...pathPortsOf(main), envelope, processes, retrieval, programs };
   return {
     ...ports,
     /** The same for linux_* tools, which may have roots of their own. */
-    linux: (): EnginePorts => {
-      const { files, writes, search, handles, system } = linux();
-      return { ...ports, files, writes, search, handles, system };
-    },
-    outside: (kind: "main" | "linux", paths: readonly string[]): EnginePorts => {
-      const { files, writes, search, handles, system } = outside(kind, paths);
-      return { ...ports, files, writes, search, handles, system };
-    },
+    linux: (): EnginePorts => ({ ...ports, ...pathPortsOf(linux()) }),
+    outside: (kind: "main" | "linux", paths: readonly string[]): EnginePorts => ({
+      ...ports,
+      ...pathPortsOf(outside(kind, paths)),
+    }),
     /** Where commands are judged: what it would hand to policy can be asked beforehand. */
     gate,
     locks,
@@ -260,6 +267,7 @@ export const createEngines = async (parts: EngineParts) => {
     close: async () => {
       // First of all, and whatever else fails: what running commands left is checked when they end.
       const ended = await Promise.allSettled([
+        programs.close(),
         processes[Symbol.asyncDispose](),
         runner[Symbol.asyncDispose](),
         closeIndex(),

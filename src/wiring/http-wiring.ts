@@ -141,7 +141,9 @@ export const followRevocations = (
       if (now?.scopes.has("execute") === true) continue;
       void app
         .engines()
-        .then(({ processes }) => processes.endAll(principal, "its token was revoked"))
+        .then(({ processes, programs }) =>
+          Promise.all([processes.endAll(principal, "its token was revoked"), programs.endAll(principal)]),
+        )
         .catch((error: unknown) =>
           app.observer.log.error(describeCause(error), "processes of a token could not be ended"),
         );

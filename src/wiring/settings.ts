@@ -20,7 +20,11 @@ export const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSet
   mode: mcp.mode,
   promotedTools: mcp.hybrid.promoted_tools,
   includeExecuteCode: mcp.hybrid.include_execute_code,
-  withheldTools: mcp.tools.enable_run_cmd ? [] : ["run_cmd", "te_run", "run_pytest", ...PROCESS_TOOLS],
+  withheldTools: [
+    ...(mcp.tools.enable_run_cmd ? [] : ["run_cmd", "te_run", "run_pytest", ...PROCESS_TOOLS]),
+    // Every sandbox that programs could run in is made of what only Linux has.
+    ...(process.platform === "linux" ? [] : ["execute_code"]),
+  ],
   budgetWarningChars: mcp.hybrid.bootstrap_budget_warning,
   configVersion: mcp.config_version,
   timeoutMs: mcp.request_timeout_seconds * 1000,

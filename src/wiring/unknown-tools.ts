@@ -5,7 +5,7 @@ import { allTools } from "../tools/all.ts";
 /** Names in `mcp.hybrid.promoted_tools` that no tool has; where modules bring tools of their own, only they know. */
 export const unknownTools = ({ config: { mcp } }: Loaded): readonly string[] => {
   if (mcp.tools.custom_modules !== "") return [];
-  const known = new Set([...allTools.map(({ name }) => name), "execute_code"]);
+  const known = new Set(allTools.map(({ name }) => name));
   return mcp.hybrid.promoted_tools.filter((name) => !known.has(canonicalName(name)));
 };
 

@@ -148,6 +148,14 @@ describe("REQ-P2: the published package", () => {
       expect(await (await fetch(`${url}/health`)).json()).toEqual({ ok: true, version: "v0" });
       expect(await tool("read_file", { path: "a.py" })).toContain("def greet");
       expect(await tool("run_cmd", { command: "ls" })).toContain('"exit_code":0');
+      const program = {
+        language: "typescript",
+        code: "const n: number = (await tools.list_dir({})).data.length; n",
+      };
+      expect(await tool("execute_code", program)).toContain('"result":1');
+      expect(await tool("execute_code", { language: "python", code: "1" })).toContain(
+        "npm install -g pyodide",
+      );
       expect(await post("/rag/search", { q: "greet somebody by name", scope: "repo" })).toContain("a.py#L1");
       child.kill("SIGTERM");
       expect(await exited).toEqual([0, null]);

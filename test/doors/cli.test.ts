@@ -131,11 +131,11 @@ describe("the command line", () => {
   test("REQ-D21: a file without a mode: tools and doctor say so with both prices", async () => {
     const root = tempWorkspace({ "llmc.toml": "[mcp]\n" });
     const told =
-      /names no mode, so the mode is classic \(\d+ tools, \d+ tokens\).*hybrid.*\(7 tools, \d+ tokens\)/;
+      /names no mode, so the mode is classic \(\d+ tools, \d+ tokens\).*hybrid.*\(8 tools, \d+ tokens\)/;
     expect((await llmc(root, ["tools"])).err).toMatch(told);
     expect((await llmc(root, ["doctor"])).out).toMatch(told);
     expect((await llmc(tempWorkspace(), ["tools"])).err).toBe("");
-    expect((await llmc(tempWorkspace(), ["doctor"])).out).toMatch(/mode +hybrid: 7 tools, \d+ tokens/);
+    expect((await llmc(tempWorkspace(), ["doctor"])).out).toMatch(/mode +hybrid: 8 tools, \d+ tokens/);
   });
 
   test("REQ-D26: what does not exist yet is neither offered nor described", async () => {
@@ -149,9 +149,11 @@ describe("the command line", () => {
     ]) {
       const { out, code } = await llmc(root, args);
       expect(code).toBe(0);
-      expect(out).not.toMatch(/code_execution|execute_code|rlm_query|kb_/);
+      expect(out).not.toMatch(/rlm_query|kb_/);
     }
-    expect((await llmc(root, ["tools", "--mode", "fancy"])).err).toContain("classic, hybrid.");
+    expect((await llmc(root, ["tools", "--mode", "fancy"])).err).toContain(
+      "classic, hybrid, code_execution.",
+    );
   });
 
   test("REQ-C8: call shows what an upgrade changed, and a hint to trust carries the workspace", async () => {

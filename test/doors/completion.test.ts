@@ -57,7 +57,7 @@ describe("completion, made from the commands", () => {
     expect(offered("config", "show", "--o")).toEqual(["--origin"]);
     expect(offered("connect", "c")).toEqual(["claude-code", "claude-desktop", "cursor", "codex", "cline"]);
     expect(offered("connect", "codex", "--scope", "")).toEqual(["project", "user"]);
-    expect(offered("serve", "--mode", "")).toEqual(["classic", "hybrid"]);
+    expect(offered("serve", "--mode", "")).toEqual(["classic", "hybrid", "code_execution"]);
     expect(offered("completion", "")).toEqual(["bash", "zsh", "fish"]);
     expect(offered("serve", "--root", "/et")).toEqual([]);
   });

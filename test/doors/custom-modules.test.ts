@@ -170,7 +170,13 @@ describe.concurrent("REQ-T11 custom modules", () => {
     const promoted = await workspace.serve({
       args: [...modules, "--set", 'mcp.hybrid.promoted_tools=["note_add"]'],
     });
-    expect(await promoted.toolNames()).toEqual(["00_INIT", "read_file", "list_dir", "note_add"]);
+    expect(await promoted.toolNames()).toEqual([
+      "00_INIT",
+      "read_file",
+      "list_dir",
+      "execute_code",
+      "note_add",
+    ]);
     expect(await promoted.call("note_add", { a: 1, b: 2 })).toEqual({
       content: [{ type: "text", text: "3" }],
     });

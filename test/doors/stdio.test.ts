@@ -199,7 +199,7 @@ describe("REQ-D21: a configuration file that names no mode", () => {
     await using workspace = await createWorkspace({ "llmc.toml": "[mcp]\n" });
     const server = await workspace.serve();
     const told =
-      /names no mode, so the mode is classic \(\d+ tools, \d+ tokens\).*hybrid.*\(7 tools, \d+ tokens\)/;
+      /names no mode, so the mode is classic \(\d+ tools, \d+ tokens\).*hybrid.*\(8 tools, \d+ tokens\)/;
     await server.until(() => told.test(server.stderr), "both prices");
     expect(await server.toolNames()).toContain("stat");
   });

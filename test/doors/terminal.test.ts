@@ -20,7 +20,7 @@ describe("REQ-O2 REQ-P1: a start at a terminal is quiet", () => {
     });
     const lines = shown.replaceAll("^C", "").trimEnd().split("\n");
     expect(lines[0]).toMatch(/^llmc \d+\.\d+\.\d+ serves /);
-    expect(lines[1]).toMatch(/^ {2}http:\/\/127\.0\.0\.1:\d+\/mcp {3}hybrid mode: 7 tools, \d+ tokens$/);
+    expect(lines[1]).toMatch(/^ {2}http:\/\/127\.0\.0\.1:\d+\/mcp {3}hybrid mode: 8 tools, \d+ tokens$/);
     expect(lines[2]).toMatch(/^ {2}token: in /);
     const end = lines.findIndex((line) => line.includes("configure it:"));
     // What follows is about the end, in text.
@@ -37,7 +37,7 @@ describe("REQ-O2 REQ-P1: a start at a terminal is quiet", () => {
       type: when("configure it:", CTRL_C),
     });
     expect(shown).toMatch(
-      /names no mode, so the mode is classic \(\d+ tools, \d+ tokens\); mode = "hybrid".*\(7 tools, \d+ tokens\)/,
+      /names no mode, so the mode is classic \(\d+ tools, \d+ tokens\); mode = "hybrid".*\(8 tools, \d+ tokens\)/,
     );
   });
 

@@ -115,7 +115,7 @@ export const TABLE: WallTable = {
     http: DOOR,
     cli: DOOR,
   },
-  typesForTools: ["host", "symbols", "retrieve", "envelope", "rlm"],
+  typesForTools: ["host", "sandbox", "symbols", "retrieve", "envelope", "rlm"],
   nodeModules: {
     tools: ["node:timers/promises"],
     retrieve: ["node:timers/promises"],
@@ -136,6 +136,7 @@ export const TABLE: WallTable = {
       "@opentelemetry/resources",
     ],
     host: ["@vscode/ripgrep", "ioredis", "koffi", "pg"],
+    sandbox: ["@jitl/quickjs-wasmfile-release-sync", "pyodide", "quickjs-emscripten-core"],
     syntax: ["web-tree-sitter"],
     retrieve: [],
     llm: ["@ai-sdk/anthropic", "@ai-sdk/google", "@ai-sdk/openai-compatible", "@pydantic/genai-prices"],

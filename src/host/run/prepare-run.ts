@@ -90,7 +90,9 @@ const completeProfile = (wanted: SandboxProfile, base: string, isWatched: boolea
   return {
     ...wanted,
     ...(isExposed ? { hidden: [...hidden, base] } : {}),
-    ...(isWatched && limits !== undefined ? { limits: { ...limits, dataBytes: limits.memoryBytes } } : {}),
+    ...(isWatched && limits !== undefined
+      ? { limits: { ...limits, dataBytes: limits.dataBytes ?? limits.memoryBytes } }
+      : {}),
   };
 };
 

@@ -10,7 +10,7 @@ export interface CommandLimits {
   readonly memoryBytes: number;
   readonly processes: number;
   readonly fileBytes: number;
-  /** Of each process, where no control group bounds them together. */
+  /** Of each process, where no control group bounds them together; by default, as much as for all. */
   readonly dataBytes?: number;
 }
 

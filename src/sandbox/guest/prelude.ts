@@ -1,0 +1,159 @@
+/**
+ * The program's surroundings, evaluated inside the interpreter before any program: a text, because it is code of the guest.
+ * It keeps its own copies of what it needs from the language, so that a program that changes `JSON` or `Promise` harms
+ * nobody but itself, and everything crosses the border as text.
+ */
+export const PRELUDE = String.raw`((bridge) => {
+  "use strict";
+  const { stringify, parse } = JSON;
+  const { create, defineProperty, freeze, fromEntries, keys } = Object;
+  const { apply } = Reflect;
+  const NativePromise = Promise, NativeMap = Map, NativeSet = Set, NativeError = Error, NativeString = String;
+  const NativeTypeError = TypeError, NativeProxy = Proxy;
+  const isArray = Array.isArray;
+  const method = (own) => (self, ...args) => apply(own, self, args);
+  const get = method(Map.prototype.get), set = method(Map.prototype.set), remove = method(Map.prototype.delete);
+  const each = method(Map.prototype.forEach), eachOf = method(Set.prototype.forEach);
+  const join = method(Array.prototype.join), push = method(Array.prototype.push);
+  const { call, output, startTimer, stopTimer } = bridge;
+  const global = globalThis;
+
+  class ToolError extends NativeError {
+    constructor({ code, message, retryable }, stack) {
+      super(message);
+      this.code = code;
+      this.retryable = retryable;
+      // Where the program called the tool: the failure itself comes from outside.
+      defineProperty(this, "stack", { value: stack, writable: true, configurable: true });
+    }
+    get name() { return "ToolError"; }
+  }
+
+  const plain = (key, value) => {
+    if (typeof value === "bigint") return NativeString(value);
+    if (typeof value === "function" || typeof value === "symbol") return "[" + typeof value + "]";
+    if (value instanceof NativeMap) {
+      const entries = [];
+      each(value, (item, name) => push(entries, [NativeString(name), item]));
+      return fromEntries(entries);
+    }
+    if (value instanceof NativeSet) {
+      const items = [];
+      eachOf(value, (item) => push(items, item));
+      return items;
+    }
+    if (value instanceof NativeError) return { name: value.name, message: value.message };
+    return value;
+  };
+  const show = (value) => {
+    if (typeof value === "string") return value;
+    if (value === undefined) return "undefined";
+    if (value instanceof NativeError) return value.name + ": " + value.message;
+    try {
+      return stringify(value, plain);
+    } catch {
+      return NativeString(value);
+    }
+  };
+  const print = (...values) => {
+    const shown = [];
+    for (let i = 0; i < values.length; i++) push(shown, show(values[i]));
+    output(join(shown, " ") + "\n");
+  };
+
+  const waiting = new NativeMap();
+  let calls = 0;
+  const callTool = (name, args) =>
+    new NativePromise((resolve, reject) => {
+      const text = stringify(args === undefined ? {} : args, (key, value) =>
+        typeof value === "bigint" ? NativeString(value) : value);
+      if (typeof text !== "string") throw new NativeTypeError("A tool takes one object of arguments.");
+      const id = ++calls;
+      set(waiting, id, { resolve, reject, stack: new NativeError().stack });
+      call(id, NativeString(name), text);
+    });
+  const tools = new NativeProxy(create(null), {
+    get: (target, name) =>
+      typeof name !== "string" || name === "then" ? undefined : (args) => callTool(name, args),
+    set: () => false,
+    defineProperty: () => false,
+    deleteProperty: () => false,
+    setPrototypeOf: () => false,
+  });
+
+  const workspace = new NativeMap();
+  const nameOf = (name) => {
+    if (typeof name !== "string" || name === "") throw new NativeTypeError("A file needs a name.");
+    return name;
+  };
+  const files = freeze({
+    write: (name, text) => { set(workspace, nameOf(name), typeof text === "string" ? text : show(text)); },
+    read: (name) => {
+      const text = get(workspace, nameOf(name));
+      if (text === undefined) throw new NativeError("There is no file " + name + " in the ephemeral workspace.");
+      return text;
+    },
+    remove: (name) => remove(workspace, nameOf(name)),
+    list: () => {
+      const names = [];
+      each(workspace, (text, name) => push(names, name));
+      return names;
+    },
+  });
+
+  const timers = new NativeMap();
+  let lastTimer = 0;
+  const setTimeout = (work, ms, ...args) => {
+    if (typeof work !== "function") throw new NativeTypeError("setTimeout takes a function.");
+    const id = ++lastTimer;
+    set(timers, id, () => work(...args));
+    startTimer(id, +ms || 0);
+    return id;
+  };
+  const clearTimeout = (id) => {
+    if (remove(timers, id)) stopTimer(id);
+  };
+
+  const define = (name, value) =>
+    defineProperty(global, name, { value, writable: true, configurable: true, enumerable: false });
+  const console = freeze({ log: print, info: print, warn: print, error: print, debug: print });
+  const fixed = { tools, files, console, setTimeout, clearTimeout, ToolError };
+  for (const name of keys(fixed)) define(name, fixed[name]);
+
+  const numberOf = (value) => (typeof value === "number" ? value : undefined);
+  return freeze({
+    begin: (inputs) => define("inputs", parse(inputs)),
+    settle: (id, text) => {
+      const one = get(waiting, id);
+      if (remove(waiting, id)) one.resolve(parse(text));
+    },
+    fail: (id, text) => {
+      const one = get(waiting, id);
+      if (remove(waiting, id)) one.reject(new ToolError(parse(text), one.stack));
+    },
+    fire: (id) => {
+      const work = get(timers, id);
+      if (remove(timers, id)) work();
+    },
+    result: (wrapped) => {
+      const { value } = wrapped;
+      return value === undefined ? undefined : stringify(value, plain);
+    },
+    describe: (thrown) => {
+      const isError = thrown instanceof NativeError;
+      return stringify({
+        name: isError ? NativeString(thrown.name) : "Error",
+        message: isError ? NativeString(thrown.message) : show(thrown),
+        stack: isError ? NativeString(thrown.stack) : "",
+        line: isError ? numberOf(thrown.lineNumber) : undefined,
+        code: thrown instanceof ToolError ? NativeString(thrown.code) : undefined,
+        retryable: thrown instanceof ToolError ? thrown.retryable === true : undefined,
+      });
+    },
+    files: () => {
+      const all = [];
+      each(workspace, (text, name) => push(all, { name, text }));
+      return stringify(all);
+    },
+  });
+})`;

@@ -1,0 +1,144 @@
+/** Modules that programs use, loaded in the snapshot already: the first import of each takes some milliseconds. */
+export const PYTHON_PRELOAD =
+  "import ast, asyncio, collections, csv, datetime, io, itertools, json, math, os, re, stat, sys, textwrap, traceback\nfrom pyodide.code import CodeRunner\nfrom pyodide.ffi import to_js";
+
+/**
+ * The program's surroundings in Python, as a text. Everything crosses the border as JSON; what a program breaks here it
+ * breaks for itself, and the process around it is confined by the system.
+ */
+export const PYTHON_PRELUDE = `
+import ast, asyncio, json, os, stat, sys, traceback
+from pyodide.code import CodeRunner
+from pyodide.ffi import to_js
+
+class ToolError(Exception):
+    """A tool call that failed."""
+    def __init__(self, code, message, retryable):
+        super().__init__(message)
+        self.code, self.message, self.retryable = code, message, retryable
+
+def _surround(send_call, work_folder):
+    waiting = {}
+    made = 0
+    dumps, loads = json.dumps, json.loads
+    future_type, is_file, walk = asyncio.Future, stat.S_ISREG, os.walk
+    program_globals = {"__name__": "__main__", "ToolError": ToolError}
+    main_task = None
+
+    def plain(value, depth=0):
+        if depth > 100:
+            raise ValueError("the result is nested too deeply, or in a circle")
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, int):
+            return value if -2**53 < value < 2**53 else str(value)
+        if isinstance(value, float):
+            return value if value == value and abs(value) != float("inf") else str(value)
+        if isinstance(value, dict):
+            return {str(key): plain(item, depth + 1) for key, item in value.items()}
+        if isinstance(value, (list, tuple, set, frozenset)):
+            return [plain(item, depth + 1) for item in value]
+        if isinstance(value, (bytes, bytearray)):
+            return bytes(value).decode("utf-8", "replace")
+        return str(value)
+
+    def call_tool(name, args):
+        nonlocal made
+        text = dumps(plain(args), ensure_ascii=True)
+        made += 1
+        future = asyncio.get_running_loop().create_future()
+        waiting[made] = future
+        # A failure that nobody waits for is in the list of calls.
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())
+        send_call(made, str(name), text)
+        return future
+
+    class Tools:
+        __slots__ = ()
+        def __getattr__(self, name):
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return self[name]
+        def __getitem__(self, name):
+            def tool(*args, **kwargs):
+                if len(args) > 1 or args and (kwargs or not isinstance(args[0], dict)):
+                    raise TypeError("A tool takes keyword arguments.")
+                return call_tool(name, args[0] if args else kwargs)
+            return tool
+
+    def settle(call, text):
+        future = waiting.pop(call, None)
+        if future is not None and not future.done():
+            future.set_result(loads(text))
+
+    def fail(call, text):
+        future = waiting.pop(call, None)
+        if future is not None and not future.done():
+            failure = loads(text)
+            future.set_exception(ToolError(failure["code"], failure["message"], failure["retryable"]))
+
+    def describe(error):
+        described = {"name": type(error).__name__, "message": str(error)}
+        if isinstance(error, SyntaxError) and error.filename == "<program>":
+            described["message"] = error.msg
+            described["line"], described["column"] = error.lineno, error.offset
+        else:
+            frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<program>"]
+            if frames:
+                described["line"] = frames[-1].lineno
+                if frames[-1].colno is not None:
+                    described["column"] = frames[-1].colno + 1
+        if isinstance(error, ToolError):
+            described["code"], described["retryable"] = error.code, error.retryable
+        return described
+
+    async def evaluate(code, inputs):
+        program_globals["tools"] = Tools()
+        program_globals["inputs"] = loads(inputs)
+        allow_await = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        runner = CodeRunner(code, return_mode="last_expr", filename="<program>", flags=allow_await).compile()
+        value = await runner.run_async(program_globals)
+        while waiting:
+            await asyncio.wait(list(waiting.values()))
+        return None if value is None else dumps(plain(value))
+
+    async def run(code, inputs):
+        nonlocal main_task
+        main_task = asyncio.current_task()
+        ended = {}
+        try:
+            result = await evaluate(code, inputs)
+            if result is not None:
+                ended["result"] = result
+        except BaseException as error:
+            ended["error"] = describe(error)
+        for task in asyncio.all_tasks():
+            if task is not main_task:
+                task.cancel()
+        waiting.clear()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return dumps(ended)
+
+    def files():
+        found, dropped = [], False
+        for folder, _, names in walk(work_folder):
+            for name in sorted(names):
+                path = os.path.join(folder, name)
+                try:
+                    if not is_file(os.lstat(path).st_mode):
+                        continue
+                    with open(path, encoding="utf-8", newline="") as file:
+                        found.append({"name": os.path.relpath(path, work_folder), "text": file.read()})
+                except (OSError, ValueError):
+                    dropped = True
+        return dumps({"files": found, "dropped": dropped})
+
+    for name in ("js", "pyodide_js"):
+        sys.modules.pop(name, None)
+    os.makedirs(work_folder, exist_ok=True)
+    os.chdir(work_folder)
+    return to_js([run, settle, fail, files])
+
+_surround
+`;

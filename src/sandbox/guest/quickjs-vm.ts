@@ -1,0 +1,182 @@
+import { pathToFileURL } from "node:url";
+import type {
+  QuickJSContext,
+  QuickJSHandle,
+  QuickJSRuntime,
+  QuickJSSyncVariant,
+} from "quickjs-emscripten-core";
+import type { GuestSettings, ProgramError } from "./messages.ts";
+import { PRELUDE } from "./prelude.ts";
+
+/** WebAssembly has no type in Node's library. */
+const { WebAssembly } = globalThis as unknown as {
+  readonly WebAssembly: {
+    readonly Memory: new (bounds: { readonly initial: number; readonly maximum: number }) => never;
+  };
+};
+const PAGE_BYTES = 65_536;
+/** What the build asks for at its start. */
+const INITIAL_PAGES = 256;
+/** Beyond it a deep recursion of a program would overflow the stack of this process instead of its own. */
+const STACK_BYTES = 128 * 1024;
+/** JS_EVAL_FLAG_ASYNC of quickjs.h: a script with top-level `await`, whose last expression is the result. */
+const ASYNC_SCRIPT = 1 << 7;
+const PROGRAM = "program";
+const POSITION = /\bprogram:(\d+):(\d+)/;
+
+/** What a program reaches outside of the interpreter; all of it takes and gives text and numbers. */
+export interface Bridge {
+  call(id: number, name: string, args: string): void;
+  output(text: string): void;
+  startTimer(id: number, ms: number): void;
+  stopTimer(id: number): void;
+}
+
+export interface Vm {
+  begin(inputs: string): void;
+  /** Starts a program. */
+  evaluate(code: string): void;
+  settle(id: number, value: string): void;
+  fail(id: number, failure: string): void;
+  fire(timer: number): void;
+  /** Runs what has become possible, then says how the program stands. */
+  advance(): Standing;
+  files(): string;
+}
+
+export type Standing =
+  | { readonly is: "pending" }
+  | { readonly is: "fulfilled"; readonly result: string | undefined }
+  | { readonly is: "failed"; readonly error: ProgramError };
+
+const importFile = async <T>(file: string): Promise<T> => (await import(pathToFileURL(file).href)) as T;
+
+const loadRuntime = async ({ memoryBytes, quickJs }: GuestSettings): Promise<QuickJSRuntime> => {
+  if (quickJs === undefined) throw new Error("the files of the interpreter are not named");
+  const { newQuickJSWASMModuleFromVariant, newVariant } = await importFile<
+    typeof import("quickjs-emscripten-core")
+  >(quickJs.core);
+  const { default: variant } = await importFile<{ readonly default: QuickJSSyncVariant }>(quickJs.variant);
+  // The interpreter's own memory limit does not hold; that of its memory does.
+  const wasmMemory = new WebAssembly.Memory({
+    initial: INITIAL_PAGES,
+    maximum: Math.max(INITIAL_PAGES, Math.floor(memoryBytes / PAGE_BYTES)),
+  });
+  const module = await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmMemory }));
+  const runtime = module.newRuntime();
+  runtime.setMaxStackSize(STACK_BYTES);
+  return runtime;
+};
+
+const bridgeHandle = (context: QuickJSContext, bridge: Bridge): QuickJSHandle => {
+  const handle = context.newObject();
+  const add = (name: string, work: (...args: QuickJSHandle[]) => void): void =>
+    context.newFunction(name, work).consume((made) => context.setProp(handle, name, made));
+  add("call", (id, name, args) =>
+    bridge.call(
+      context.getNumber(id as QuickJSHandle),
+      context.getString(name as QuickJSHandle),
+      context.getString(args as QuickJSHandle),
+    ),
+  );
+  add("output", (text) => bridge.output(context.getString(text as QuickJSHandle)));
+  add("startTimer", (id, ms) =>
+    bridge.startTimer(context.getNumber(id as QuickJSHandle), context.getNumber(ms as QuickJSHandle)),
+  );
+  add("stopTimer", (id) => bridge.stopTimer(context.getNumber(id as QuickJSHandle)));
+  return handle;
+};
+
+/** As the prelude describes it. */
+interface Described extends Omit<ProgramError, "column"> {
+  readonly stack: string;
+}
+
+const MAX_MESSAGE_CHARS = 4000;
+
+const toProgramError = ({ name, message, stack, line, code, retryable }: Described): ProgramError => {
+  const [, atLine, atColumn] = POSITION.exec(stack) ?? [];
+  return {
+    name: name.slice(0, 100),
+    message: message.slice(0, MAX_MESSAGE_CHARS),
+    ...(atLine === undefined
+      ? { ...(line === undefined ? {} : { line }) }
+      : { line: Number(atLine), column: Number(atColumn) }),
+    ...(code === undefined ? {} : { code }),
+    ...(retryable === undefined ? {} : { retryable }),
+  };
+};
+
+/** The interpreter with its surroundings, ready for a program. */
+export const createVm = async (settings: GuestSettings, bridge: Bridge): Promise<Vm> => {
+  const runtime = await loadRuntime(settings);
+  const context = runtime.newContext();
+  let main: QuickJSHandle | undefined;
+  let failed: ProgramError | undefined;
+
+  const install = context.unwrapResult(context.evalCode(PRELUDE, "prelude"));
+  const surroundings = context.unwrapResult(
+    context.callFunction(install, context.undefined, bridgeHandle(context, bridge)),
+  );
+  /** Calls a function of the prelude; what it throws is the program's doing (memory, `toJSON`) and ends the run. */
+  const ask = (name: string, ...args: readonly QuickJSHandle[]): string | undefined => {
+    const answer = context
+      .getProp(surroundings, name)
+      .consume((work) => context.callFunction(work, context.undefined, ...args));
+    for (const arg of args) if (arg.alive) arg.dispose();
+    if (answer.error !== undefined) {
+      failed ??= describe(answer.error);
+      return undefined;
+    }
+    return answer.value.consume((value) =>
+      context.typeof(value) === "string" ? context.getString(value) : undefined,
+    );
+  };
+  const describe = (thrown: QuickJSHandle): ProgramError => {
+    const answer = context
+      .getProp(surroundings, "describe")
+      .consume((work) => context.callFunction(work, context.undefined, thrown));
+    thrown.dispose();
+    if (answer.error !== undefined) {
+      answer.error.dispose();
+      return { name: "InternalError", message: "out of memory, or an error that cannot be shown" };
+    }
+    const described = answer.value.consume((text) => context.getString(text));
+    return toProgramError(JSON.parse(described) as Described);
+  };
+  const number = (value: number): QuickJSHandle => context.newNumber(value);
+  const text = (value: string): QuickJSHandle => context.newString(value);
+
+  const standing = (): Standing => {
+    if (failed !== undefined) return { is: "failed", error: failed };
+    if (main === undefined) return { is: "pending" };
+    const state = context.getPromiseState(main);
+    if (state.type === "pending") return { is: "pending" };
+    if (state.type === "rejected") return { is: "failed", error: describe(state.error) };
+    const result = ask("result", state.value);
+    return failed === undefined ? { is: "fulfilled", result } : { is: "failed", error: failed };
+  };
+
+  return {
+    begin: (inputs) => {
+      failed = undefined;
+      main?.dispose();
+      main = undefined;
+      ask("begin", text(inputs));
+    },
+    evaluate: (code) => {
+      const started = context.evalCode(code, PROGRAM, ASYNC_SCRIPT);
+      if (started.error === undefined) main = started.value;
+      else failed ??= describe(started.error);
+    },
+    settle: (id, value) => void ask("settle", number(id), text(value)),
+    fail: (id, failure) => void ask("fail", number(id), text(failure)),
+    fire: (timer) => void ask("fire", number(timer)),
+    advance: () => {
+      const { error } = runtime.executePendingJobs();
+      if (error !== undefined) failed ??= describe(error);
+      return standing();
+    },
+    files: () => ask("files") ?? "[]",
+  };
+};

@@ -1,0 +1,227 @@
+import { createBoundedQueue } from "../base/bounded-queue.ts";
+import { LlmcError } from "../base/error.ts";
+import type { Guest, Runner } from "./contract.ts";
+
+export interface PoolSettings {
+  /** Programs that run at once. */
+  readonly maxPrograms: number;
+  /** Interpreters that are kept with their variables. */
+  readonly maxSessions: number;
+  readonly sessionMs: number;
+}
+
+interface PoolParts {
+  readonly settings: () => PoolSettings;
+  /** How long a spare interpreter waits for a program. */
+  readonly spareMs?: number;
+}
+
+/** A guest that somebody works with. */
+export interface Lease {
+  readonly guest: Guest;
+  /** Whether a session of this name was kept; false where its variables are new. */
+  readonly wasKept: boolean;
+  /** Gives the turn to others while the program's user is asked something. */
+  suspend(): void;
+  /** Waits for a turn again. */
+  resume(signal: AbortSignal): Promise<void>;
+  /** Hands the guest back: kept where it belongs to a session and still lives, otherwise ended. */
+  release(): void;
+}
+
+export interface LeaseRequest {
+  readonly runner: Runner;
+  readonly owner: string;
+  readonly principal: string;
+  readonly session: string | undefined;
+  readonly signal: AbortSignal;
+  /** Called when an interpreter has to be started first. */
+  readonly onColdStart: () => void;
+}
+
+const MAX_WAITING = 1000;
+/** A spare costs some 50 to 200 MB, and saves a start of some tenths of a second. */
+const SPARE_MS = 120_000;
+
+interface Session {
+  readonly owner: string;
+  readonly guest: Guest;
+  isBusy: boolean;
+  timer: NodeJS.Timeout | undefined;
+}
+
+interface Spare {
+  readonly guest: Promise<Guest | undefined>;
+  readonly timer: NodeJS.Timeout;
+}
+
+const tooMany = (running: number, waiting: number): LlmcError =>
+  new LlmcError("busy", `${running} programs are running and ${waiting} are waiting.`, {
+    hint: "Wait for some of them to end, then try again.",
+  });
+
+const sessionIsBusy = (): LlmcError =>
+  new LlmcError("busy", "A program of this session is running.", {
+    hint: "Wait until it ends, or leave session out.",
+  });
+
+const end = (guest: Guest | undefined): Promise<void> => guest?.kill().catch(() => {}) ?? Promise.resolve();
+
+/** One interpreter of each kind that waits for a program: started when one was used, ended when it is idle. */
+const createSpares = (spareMs: number) => {
+  const spares = new Map<Runner, Spare>();
+  const drop = (runner: Runner): void => {
+    const spare = spares.get(runner);
+    clearTimeout(spare?.timer);
+    spares.delete(runner);
+    void spare?.guest.then(end);
+  };
+  return {
+    take: async (runner: Runner): Promise<Guest | undefined> => {
+      const spare = spares.get(runner);
+      if (spare === undefined) return undefined;
+      clearTimeout(spare.timer);
+      spares.delete(runner);
+      const guest = await spare.guest;
+      return guest?.isAlive() === true ? guest : undefined;
+    },
+    prepare: (runner: Runner): void => {
+      if (spares.has(runner)) return;
+      const timer = setTimeout(() => drop(runner), spareMs).unref();
+      // Whoever needs one gets the failure from a start of their own.
+      spares.set(runner, { guest: runner.start().catch(() => undefined), timer });
+    },
+    close: async (): Promise<void> => {
+      const guests = [...spares.values()].map(({ guest }) => guest);
+      for (const runner of [...spares.keys()]) drop(runner);
+      await Promise.all(guests.map(async (guest) => end(await guest)));
+    },
+  };
+};
+
+/** Interpreters that keep their variables between programs, by owner and name. */
+const createSessions = (settings: () => PoolSettings) => {
+  const sessions = new Map<string, Session>();
+  const forget = (key: string): void => {
+    const session = sessions.get(key);
+    clearTimeout(session?.timer);
+    sessions.delete(key);
+    void end(session?.guest);
+  };
+  const makeRoom = (): void => {
+    for (const [key, { isBusy }] of sessions) {
+      if (sessions.size <= settings().maxSessions) return;
+      if (!isBusy) forget(key);
+    }
+  };
+  return {
+    /** The guest of a session, which is busy from now on; undefined where there is none. */
+    take: (key: string): Guest | undefined => {
+      const session = sessions.get(key);
+      if (session?.isBusy === true) throw sessionIsBusy();
+      if (session === undefined) return undefined;
+      clearTimeout(session.timer);
+      if (!session.guest.isAlive()) {
+        forget(key);
+        return undefined;
+      }
+      session.isBusy = true;
+      return session.guest;
+    },
+    /** Two programs of one session may have been started at the same time: the second is refused. */
+    add: (key: string, owner: string, guest: Guest): void => {
+      if (sessions.has(key)) {
+        void end(guest);
+        throw sessionIsBusy();
+      }
+      sessions.set(key, { owner, guest, isBusy: true, timer: undefined });
+    },
+    release: (key: string): void => {
+      const session = sessions.get(key);
+      if (session === undefined) return;
+      if (!session.guest.isAlive()) {
+        forget(key);
+        return;
+      }
+      session.isBusy = false;
+      session.timer = setTimeout(() => forget(key), settings().sessionMs).unref();
+      // The one that was used last is the last to go.
+      sessions.delete(key);
+      sessions.set(key, session);
+      makeRoom();
+    },
+    /** Of one owner; left out, of all. */
+    close: async (owner?: string): Promise<void> => {
+      const chosen = [...sessions].filter(([, session]) => owner === undefined || session.owner === owner);
+      for (const [key] of chosen) forget(key);
+      await Promise.all(chosen.map(([, { guest }]) => end(guest)));
+    },
+  };
+};
+
+/** Bounds how many guests there are, and has one ready where that is possible. */
+export const createPool = ({ settings, spareMs = SPARE_MS }: PoolParts) => {
+  const queue = createBoundedQueue(
+    () => ({ maxRunning: settings().maxPrograms, maxWaiting: MAX_WAITING }),
+    tooMany,
+  );
+  const spares = createSpares(spareMs);
+  const sessions = createSessions(settings);
+  const running = new Set<Guest>();
+  let isClosed = false;
+
+  const open = async ({ runner, session, owner, onColdStart }: LeaseRequest) => {
+    const key = session === undefined ? undefined : JSON.stringify([owner, runner.name, session]);
+    const kept = key === undefined ? undefined : sessions.take(key);
+    if (kept !== undefined) return { guest: kept, key, wasKept: true };
+    const spare = await spares.take(runner);
+    if (spare === undefined) onColdStart();
+    const guest = spare ?? (await runner.start());
+    if (key !== undefined) sessions.add(key, owner, guest);
+    return { guest, key, wasKept: false };
+  };
+
+  return {
+    lease: async (request: LeaseRequest): Promise<Lease> => {
+      const { runner, principal, signal } = request;
+      if (!queue.tryEnter(principal)) await queue.wait(signal, principal);
+      try {
+        signal.throwIfAborted();
+        if (isClosed) throw new LlmcError("unavailable", "The server is ending.");
+        const { guest, key, wasKept } = await open(request);
+        running.add(guest);
+        let hasTurn = true;
+        const giveTurn = (): void => {
+          if (hasTurn) queue.release(principal);
+          hasTurn = false;
+        };
+        return {
+          guest,
+          wasKept,
+          suspend: giveTurn,
+          resume: async (again) => {
+            if (hasTurn || !running.has(guest)) return;
+            if (!queue.tryEnter(principal)) await queue.wait(again, principal);
+            hasTurn = true;
+          },
+          release: () => {
+            if (!running.delete(guest)) return;
+            // The next program starts when this one's memory is free again.
+            const freed = key === undefined ? end(guest) : sessions.release(key);
+            void Promise.resolve(freed).finally(giveTurn);
+            if (!isClosed) spares.prepare(runner);
+          },
+        };
+      } catch (thrown) {
+        queue.release(principal);
+        throw thrown;
+      }
+    },
+    /** Ends the sessions of an owner, with what runs in them. */
+    endSessions: sessions.close,
+    close: async (): Promise<void> => {
+      isClosed = true;
+      await Promise.all([spares.close(), sessions.close(), ...[...running].map(end)]);
+    },
+  };
+};
