@@ -1,3 +1,25 @@
+import {
+  ALLOW,
+  argument,
+  EACCES,
+  EAFNOSUPPORT,
+  ENOSYS,
+  EPERM,
+  encodeFilter,
+  filterStart,
+  give,
+  type Instruction,
+  JUMP_ANY_BIT,
+  JUMP_EQUAL,
+  load,
+  MACHINES,
+  mask,
+  refuseOthers,
+  refusePointer,
+  refuseValues,
+  unless,
+  when,
+} from "../../os/bpf.ts";
 import { BEYOND_LANDLOCK, CALLS, type CallName, NEVER } from "./seccomp-table.ts";
 
 export interface FilterOptions {
@@ -17,48 +39,6 @@ interface LandlockGaps {
   /** Whether it may use the machine's network. */
   readonly network: boolean;
 }
-
-const LOAD = 0x20; // BPF_LD | BPF_W | BPF_ABS
-const JUMP_EQUAL = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
-const JUMP_AT_LEAST = 0x35; // BPF_JMP | BPF_JGE | BPF_K
-const JUMP_ANY_BIT = 0x45; // BPF_JMP | BPF_JSET | BPF_K
-const RETURN = 0x06; // BPF_RET | BPF_K
-const AND = 0x54; // BPF_ALU | BPF_AND | BPF_K
-
-const ALLOW = 0x7fff0000;
-const errno = (code: number): number => 0x00050000 | code;
-const EPERM = errno(1);
-const EACCES = errno(13);
-const EAFNOSUPPORT = errno(97);
-const ENOSYS = errno(38);
-
-const NR_OFFSET = 0;
-const ARCH_OFFSET = 4;
-/** Both machines are little-endian: the low half of an argument comes first. */
-const argument = (index: number, half: "low" | "high" = "low"): number =>
-  16 + 8 * index + (half === "low" ? 0 : 4);
-
-const MACHINES: Readonly<Record<string, { readonly audit: number; readonly column: 0 | 1 }>> = {
-  x64: { audit: 0xc000003e, column: 0 },
-  arm64: { audit: 0xc00000b7, column: 1 },
-};
-
-type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, k: number];
-
-const load = (offset: number): Instruction => [LOAD, 0, 0, offset];
-const give = (result: number): Instruction => [RETURN, 0, 0, result];
-
-type Condition = typeof JUMP_EQUAL | typeof JUMP_AT_LEAST | typeof JUMP_ANY_BIT;
-
-/** The block runs where the loaded value meets the condition; otherwise it is jumped over. */
-const when = (condition: Condition, k: number, block: readonly Instruction[]): Instruction[] => [
-  [condition, 0, block.length, k],
-  ...block,
-];
-const unless = (condition: Condition, k: number, block: readonly Instruction[]): Instruction[] => [
-  [condition, block.length, 0, k],
-  ...block,
-];
 
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
 const NAMESPACES = 0x7e020000;
@@ -83,12 +63,6 @@ const SET_OWNER_REQUESTS = [0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */];
 const O_ACCMODE = 0o3;
 const O_TRUNC = 0o1000;
 
-/** Refuses a call whose argument is one of the values. */
-const refuseValues = (index: number, values: readonly number[], result = EPERM): Instruction[] => [
-  load(argument(index)),
-  ...values.flatMap((value) => when(JUMP_EQUAL, value, [give(result)])),
-];
-
 /**
  * Pairs that stay connected for ever, for child processes. One end of any other pair (of datagrams, or raw, which the
  * kernel turns into datagrams) can be bound, and sent to from elsewhere: it is as good as a socket.
@@ -97,24 +71,10 @@ const connectedPairs: readonly Instruction[] = [
   load(argument(0)),
   ...unless(JUMP_EQUAL, AF_UNIX, [give(EACCES)]),
   load(argument(1)),
-  [AND, 0, 0, SOCKET_KINDS],
+  mask(SOCKET_KINDS),
   ...when(JUMP_EQUAL, SOCK_STREAM, [give(ALLOW)]),
   ...unless(JUMP_EQUAL, SOCK_SEQPACKET, [give(EACCES)]),
 ];
-
-/** Refuses a call unless its argument is one of the values. */
-const refuseOthers = (index: number, values: readonly number[], result = EPERM): Instruction[] => [
-  load(argument(index)),
-  ...values.flatMap((value) => when(JUMP_EQUAL, value, [give(ALLOW)])),
-  give(result),
-];
-
-/** Refuses a call unless its argument, a pointer, is NULL. */
-const refusePointer = (index: number): Instruction[] =>
-  (["low", "high"] as const).flatMap((half) => [
-    load(argument(index, half)),
-    ...unless(JUMP_EQUAL, 0, [give(EPERM)]),
-  ]);
 
 type Rules = Map<CallName, readonly Instruction[]>;
 
@@ -177,7 +137,7 @@ const commonRules = (noFork: boolean): Rules => {
 
 const truncatesReadOnly = (flagsIndex: number): Instruction[] => [
   load(argument(flagsIndex)),
-  [AND, 0, 0, O_TRUNC | O_ACCMODE],
+  mask(O_TRUNC | O_ACCMODE),
   ...when(JUMP_EQUAL, O_TRUNC, [give(EPERM)]),
 ];
 
@@ -226,14 +186,7 @@ const rulesFor = ({ noFork = false, landlock }: FilterOptions): Rules =>
 export const seccompProgram = (options: FilterOptions, arch: string = process.arch): Buffer | undefined => {
   const machine = MACHINES[arch];
   if (machine === undefined) return undefined;
-  const program: Instruction[] = [
-    load(ARCH_OFFSET),
-    // Programs of another word size have other numbers: they get no system call at all.
-    ...unless(JUMP_EQUAL, machine.audit, [give(ENOSYS)]),
-    load(NR_OFFSET),
-    // The x32 numbers of x86_64 would pass by the table.
-    ...when(JUMP_AT_LEAST, 0x40000000, [give(ENOSYS)]),
-  ];
+  const program: Instruction[] = [...filterStart(machine.audit)];
   for (const [name, block] of rulesFor(options)) {
     const number = CALLS[name][machine.column];
     if (number < 0) continue;
@@ -241,12 +194,5 @@ export const seccompProgram = (options: FilterOptions, arch: string = process.ar
     program.push(...when(JUMP_EQUAL, number, [...block, give(ALLOW)]));
   }
   program.push(give(ALLOW));
-  const bytes = Buffer.alloc(program.length * 8);
-  program.forEach(([code, ifTrue, ifFalse, k], index) => {
-    bytes.writeUInt16LE(code, index * 8);
-    bytes.writeUInt8(ifTrue, index * 8 + 2);
-    bytes.writeUInt8(ifFalse, index * 8 + 3);
-    bytes.writeUInt32LE(k >>> 0, index * 8 + 4);
-  });
-  return bytes;
+  return encodeFilter(program);
 };

@@ -1,0 +1,64 @@
+import type { ChildProcess, StdioOptions } from "node:child_process";
+
+/**
+ * How a program is confined: in namespaces of its own, by kernel rules on the process itself, by the profile of macOS, or
+ * by nothing but Node's permission model.
+ */
+export type ConfinementTier = "bubblewrap" | "landlock" | "seatbelt" | "permission";
+
+export const RESOURCES = ["files", "network", "processes", "memory", "cpu"] as const;
+export type Resource = (typeof RESOURCES)[number];
+
+/** By what something is held, or why it is not. */
+export interface Hold {
+  /** Whether the kernel refuses, and not only Node or our own code. */
+  readonly byKernel: boolean;
+  /** The mechanism in a few words, or what is missing. */
+  readonly mechanism: string;
+}
+
+export type Held = Readonly<Record<Resource, Hold>>;
+
+export interface ConfinedLimits {
+  readonly memoryMb: number;
+  /** Of one CPU: 0.5 is half of one. */
+  readonly cpuShare: number;
+  /** Descriptors at once, those of connections included. */
+  readonly descriptors?: number;
+}
+
+export interface ConfinedProgram {
+  /** The JavaScript (or TypeScript) file of ours to run; absolute, as all paths here. */
+  readonly program: string;
+  readonly args?: readonly string[];
+  /** Files and folders of ours that the program loads, itself included by default. */
+  readonly code?: readonly string[];
+  /** What else it may read: data. */
+  readonly readable?: readonly string[];
+  /**
+   * Unix sockets, or folders of them, that it may connect to. Kept by namespaces alone: Landlock knows no rule about
+   * them, so there they are refused and a connected socket is to be inherited instead.
+   */
+  readonly sockets?: readonly string[];
+  /** As for `spawn`; the position is the number of the descriptor inside. Nothing else is inherited. */
+  readonly stdio?: Exclude<StdioOptions, string>;
+  /** The whole environment inside. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly limits: ConfinedLimits;
+  readonly nodeFlags?: readonly string[];
+}
+
+export interface Confined {
+  /** The process that was started; its streams are the program's. With bubblewrap, the program is a child of it. */
+  readonly child: ChildProcess;
+  /** The program's own process, as this machine counts. */
+  readonly pid: number;
+  readonly tier: ConfinementTier;
+  readonly held: Held;
+  /** Ends it at once. */
+  kill(): void;
+  /** Asks it to end, by closing nothing but with SIGTERM, and ends it after the time. Resolves when it is gone. */
+  stop(graceMs?: number): Promise<void>;
+  /** When it is gone, and everything that was made for it removed. */
+  readonly gone: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+}
