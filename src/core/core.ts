@@ -137,6 +137,13 @@ const createViews = (
       catalogue()
         .tools.filter((tool) => caller === undefined || isPossible(tool, caller))
         .map((tool) => publish(tool, sendsStructured())),
+    effectOf: (name: string): Effect | undefined => {
+      try {
+        return catalogue().find(name).effect;
+      } catch {
+        return undefined;
+      }
+    },
     instructions: () =>
       instructionsFor(catalogue().settings.mode, catalogue().tools, settings().allowedPrograms),
     health: (): HealthView => ({
@@ -272,13 +279,6 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     }),
     serve: (name, origin, work, { timeoutMs = settings().timeoutMs, ...options } = {}) =>
       guard.serve({ kind: name, input: () => "", origin, timeoutMs, ...options }, JSON.stringify, work),
-    effectOf: (name) => {
-      try {
-        return registry.catalogue().find(name).effect;
-      } catch {
-        return undefined;
-      }
-    },
     preview: async (mode) =>
       (await registry.catalogueOf(mode)).tools.map((tool) =>
         publishTool(tool, { outputSchema: mode === "classic" }),

@@ -45,7 +45,7 @@ export const preload = (app: App): void => {
 };
 
 /** Says with both prices that a file names no mode. The client has its tool list by then: counting takes a while. */
-const warnOfUnnamedMode = (app: App): void => {
+export const warnOfUnnamedMode = (app: App): void => {
   const warn = async (): Promise<void> => {
     const { describeUnnamedMode, isModeUnnamed } = await import("./mode-prices.ts");
     if (isModeUnnamed(app.config.current())) app.observer.log.info({}, await describeUnnamedMode(app.core));
@@ -54,7 +54,7 @@ const warnOfUnnamedMode = (app: App): void => {
 };
 
 /** For somebody who types the command that clients use. */
-const BANNER = `llmc ${VERSION} waits for an MCP client on stdin. Clients start it themselves:
+export const BANNER = `llmc ${VERSION} waits for an MCP client on stdin. Clients start it themselves:
   llmc connect claude-code    adds it to a client (llmc connect --help lists them)
   llmc serve --http           serves it to people and programs
 `;
