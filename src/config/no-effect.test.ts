@@ -7,7 +7,6 @@ import { describeConfig, toJson } from "./show.ts";
 import { fullTemplate } from "./template.ts";
 
 const NO_EFFECT = [
-  "mcp.subprocess",
   "mcp.sandbox_enabled",
   "mcp.max_memory_mb",
   "mcp.security.air_gapped_mode",

@@ -53,7 +53,7 @@ export const createFrontEvents = ({ link, seen, onSeen, isCurrent }: EventParts)
     const isFirst = told === "" && seen() === "";
     let fresh: readonly ListKind[] = [];
     let isFirstSnapshot = true;
-    await link().stream<WireEvent>(`/v1/events${isSame ? `?after=${after}` : ""}`, undefined, (event) => {
+    await link().listen<WireEvent>(`/v1/events${isSame ? `?after=${after}` : ""}`, (event) => {
       if ("snapshot" in event) {
         const differing = learn(event.snapshot as Snapshot);
         // Later ones come with an event of their own.

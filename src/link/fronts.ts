@@ -40,6 +40,9 @@ const MAX_RECORD_BYTES = 128 * 1024 * 1024;
 const MAX_DELAY_MS = 250;
 const MAX_UNHEALTHY_DELAY_MS = 5000;
 const STABLE_MS = 1000;
+/** Lines that a front has at once: more than the core works on by default, few enough for a small heap. */
+const MAX_GIVEN = 256;
+const TRICKLE_MS = 5;
 /** How long a new front may take until it is well, and an old one until it has answered what it has. */
 const MAX_START_MS = 10_000;
 const MAX_DRAIN_MS = 30_000;
@@ -55,6 +58,9 @@ export class Fronts {
   readonly #draining = new Set<Front>();
   #failures = 0;
   #isStopping = false;
+  /** Lines that no front has had yet, in order. */
+  readonly #undelivered: ClientLine[] = [];
+  #trickle: NodeJS.Timeout | undefined;
 
   constructor(parts: FrontParts) {
     this.#parts = parts;
@@ -77,7 +83,8 @@ export class Fronts {
     const front = await this.#launch();
     if (front === undefined) return;
     this.#active = front;
-    this.#replay(front);
+    this.#replay(front, ({ fronts }) => fronts > 0);
+    this.deliver();
     this.#send(front, encodeRecord("P"));
   }
 
@@ -128,7 +135,7 @@ export class Fronts {
     queueMicrotask(() => child.input.uncork());
   }
 
-  #replay(front: Front, isWanted: (line: ClientLine) => boolean = () => true): void {
+  #replay(front: Front, isWanted: (line: ClientLine) => boolean): void {
     for (const each of this.#parts.lines.replay()) {
       if (!("answered" in each)) {
         if (isWanted(each)) this.#deliver(front, each);
@@ -157,9 +164,30 @@ export class Fronts {
     );
   }
 
+  /**
+   * Hands lines of the client to the front: as many as it can work on at once, and then, so that a line which ends others is
+   * never stuck behind them, one in a while.
+   */
+  deliver(): void {
+    const front = this.#active;
+    if (front === undefined || this.#undelivered.length === 0) return;
+    while (this.#parts.lines.count() - this.#undelivered.length < MAX_GIVEN) {
+      const line = this.#undelivered.shift();
+      if (line === undefined) return;
+      this.#deliver(front, line);
+    }
+    this.#trickle ??= setTimeout(() => {
+      this.#trickle = undefined;
+      const line = this.#undelivered.shift();
+      if (line !== undefined && this.#active !== undefined) this.#deliver(this.#active, line);
+      this.deliver();
+    }, TRICKLE_MS);
+  }
+
   /** A new line of the client. */
-  deliver(line: ClientLine): void {
-    if (this.#active !== undefined) this.#deliver(this.#active, line);
+  add(line: ClientLine): void {
+    this.#undelivered.push(line);
+    this.deliver();
   }
 
   /** Tells every front about the core. */
@@ -203,6 +231,7 @@ export class Fronts {
     else if (kind === "A" || kind === "D") {
       onMessage(kind === "A" ? [...line.held, payload] : line.held);
       lines.settle(line);
+      this.deliver();
       onSettled(line);
     }
   }

@@ -1,6 +1,7 @@
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
 import { isRecord } from "../base/is-record.ts";
 import { SCHEMA_HEADER, schemaText, TOKEN_HEADER } from "./schema-version.ts";
+import { createSoftLimit } from "./soft-limit.ts";
 import { createJsonLines, fromWireError, type WireError } from "./wire.ts";
 
 export interface LinkAddress {
@@ -8,6 +9,8 @@ export interface LinkAddress {
   readonly token: string;
   /** How many idle connections are kept. */
   readonly poolSize: number;
+  /** Requests at once; further ones wait here. */
+  readonly maxRequests: number;
 }
 
 /** The connection broke, or there was none: the same request may be sent again. */
@@ -17,7 +20,6 @@ export class LinkBroken extends Error {
 
 /** The design documents' keep-alive, less a little: the core must not close first. */
 const KEEP_ALIVE_MS = 55_000;
-const MAX_CONNECTIONS = 1024;
 const MAX_ERROR_CHARS = 65_536;
 
 const textOf = async (response: IncomingMessage): Promise<string> => {
@@ -40,23 +42,25 @@ const failureOf = (text: string): Error => {
 };
 
 /** The front's end of the link: requests over a Unix socket, each answered with lines of JSON. */
-export const createLinkClient = ({ socketPath, token, poolSize }: LinkAddress) => {
+export const createLinkClient = ({ socketPath, token, poolSize, maxRequests }: LinkAddress) => {
   const agent = new Agent({
     keepAlive: true,
-    maxSockets: MAX_CONNECTIONS,
+    maxSockets: maxRequests,
     maxFreeSockets: poolSize,
     timeout: KEEP_ALIVE_MS,
     scheduling: "lifo",
   });
+  /** For what must not wait behind requests: cancelling them, events, logs. */
+  const aside = new Agent({ keepAlive: true, maxFreeSockets: 1, timeout: KEEP_ALIVE_MS });
   const headers = { [TOKEN_HEADER]: token, [SCHEMA_HEADER]: schemaText() };
 
-  const open = (method: string, path: string, body?: string): Promise<IncomingMessage> =>
+  const open = (via: Agent, method: string, path: string, body?: string): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       const request = httpRequest({
         socketPath,
         method,
         path,
-        agent,
+        agent: via,
         headers:
           body === undefined
             ? headers
@@ -79,17 +83,32 @@ export const createLinkClient = ({ socketPath, token, poolSize }: LinkAddress) =
     }
   };
 
+  const turns = createSoftLimit(poolSize);
+  const ask = async <T>(path: string, body: string, onLine: (line: T) => void): Promise<void> => {
+    await turns.enter();
+    try {
+      await follow(await open(agent, "POST", path, body), onLine);
+    } finally {
+      turns.leave();
+    }
+  };
+
   return {
     /** Sends a request and passes on the lines of its answer until it ends. */
-    stream: async <T>(path: string, body: string | undefined, onLine: (line: T) => void): Promise<void> =>
-      follow(await open(body === undefined ? "GET" : "POST", path, body), onLine),
+    ask,
+    /** Passes on the lines of a stream until it ends. */
+    listen: async <T>(path: string, onLine: (line: T) => void): Promise<void> =>
+      follow(await open(aside, "GET", path), onLine),
     /** Sends something that has no answer. */
     post: async (path: string, body: string): Promise<void> => {
-      const response = await open("POST", path, body);
+      const response = await open(aside, "POST", path, body);
       const text = await textOf(response);
       if ((response.statusCode ?? 500) >= 300) throw failureOf(text);
     },
-    close: (): void => agent.destroy(),
+    close: (): void => {
+      agent.destroy();
+      aside.destroy();
+    },
   };
 };
 

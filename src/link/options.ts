@@ -2,10 +2,12 @@ import { flag, section, whole } from "../base/option.ts";
 
 export const linkSections = [
   section("mcp", "What the server offers and how much it does at once.", {
-    subprocess: flag(true, false, "Run the front that parses input as a subprocess of its own.", {
-      restart: true,
-      noEffect: true,
-    }),
+    subprocess: flag(
+      true,
+      false,
+      "Over stdio, run what parses input as a process of its own, beside the one that does the work; false: one process.",
+      { restart: true },
+    ),
     sandbox_enabled: flag(
       true,
       false,

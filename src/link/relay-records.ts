@@ -79,7 +79,9 @@ export interface FrontHello {
   readonly session: string;
   readonly socketPath: string;
   readonly token: string;
+  /** Idle connections to the core that are kept, and requests to it at once. */
   readonly poolSize: number;
+  readonly maxRequests: number;
   /** Base64: signs what travels through the client. All fronts of a supervisor have the same. */
   readonly stateKey: string;
   /** How far the client has been told of changes by fronts before; empty for the first. */

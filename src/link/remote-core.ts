@@ -68,7 +68,7 @@ const createRounds = () => {
 /** Hands what happens on the way to the door, and returns the last line. */
 const follow = async (link: LinkClient, body: string, origin: Origin): Promise<WireLine> => {
   let last: WireLine | undefined;
-  await link.stream<WireLine>("/v1/request", body, (line) => {
+  await link.ask<WireLine>("/v1/request", body, (line) => {
     if ("progress" in line) {
       const [done, total, message] = line.progress;
       void origin.progress?.(done, total ?? undefined, message ?? undefined).catch(() => {});
@@ -158,7 +158,7 @@ const failedCall = (error: LlmcError, tool: string, correlationId: string): Call
   body: renderForModel(error, familyOf(canonicalName(tool)), correlationId),
 });
 
-const valueOf = <T>(line: WireLine): T => {
+const payloadOf = <T>(line: WireLine): T => {
   if ("value" in line) return line.value as T;
   if ("error" in line) throw fromWireError(line.error);
   if ("questions" in line)
@@ -185,13 +185,14 @@ export const createRemoteCore = (parts: RemoteCoreParts): DoorCore => {
     listTools: async (caller) => {
       const { tools } = snapshot();
       if (tools !== undefined || caller === undefined) return tools ?? [];
-      return valueOf(await ask({ method: "listTools" }, asOrigin(caller)));
+      return payloadOf(await ask({ method: "listTools" }, asOrigin(caller)));
     },
-    resources: async (caller) => valueOf(await ask({ method: "resources" }, asOrigin(caller))),
-    readResource: async (uri, origin) => valueOf(await ask({ method: "readResource", uri }, origin)),
-    getPrompt: async (name, args, origin) => valueOf(await ask({ method: "getPrompt", name, args }, origin)),
+    resources: async (caller) => payloadOf(await ask({ method: "resources" }, asOrigin(caller))),
+    readResource: async (uri, origin) => payloadOf(await ask({ method: "readResource", uri }, origin)),
+    getPrompt: async (name, args, origin) =>
+      payloadOf(await ask({ method: "getPrompt", name, args }, origin)),
     suggest: async (of, argument, value, origin) =>
-      valueOf(await ask({ method: "suggest", of, argument, value }, origin)),
+      payloadOf(await ask({ method: "suggest", of, argument, value }, origin)),
     prompts: () => snapshot().prompts,
     templates: () => snapshot().templates,
     instructions: () => snapshot().instructions,

@@ -25,7 +25,7 @@ const origin = z.strictObject({
 });
 
 const work = z.discriminatedUnion("method", [
-  z.strictObject({ method: z.literal("call"), tool: name, args: z.unknown() }),
+  z.strictObject({ method: z.literal("call"), tool: name, args: z.unknown().optional() }),
   z.strictObject({ method: z.literal("listTools") }),
   z.strictObject({ method: z.literal("resources") }),
   z.strictObject({ method: z.literal("readResource"), uri: z.string() }),

@@ -147,12 +147,10 @@ export class Supervisor {
     const splitter = createLineSplitter(() => this.#maxFrameBytes, END_BYTES, {
       onLine: (line) => {
         // A copy: it would hold on to the whole chunk that it came in.
-        if (!isBlank(line)) this.#fronts.deliver(this.#lines.add(Buffer.from(line)));
+        if (!isBlank(line)) this.#fronts.add(this.#lines.add(Buffer.from(line)));
       },
       onOversize: (size, head, tail) =>
-        this.#fronts.deliver(
-          this.#lines.add(Buffer.alloc(0), { size, limit: this.#maxFrameBytes, head, tail }),
-        ),
+        this.#fronts.add(this.#lines.add(Buffer.alloc(0), { size, limit: this.#maxFrameBytes, head, tail })),
     });
     input.on("data", (chunk: Buffer) => {
       splitter.push(chunk);

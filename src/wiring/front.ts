@@ -24,6 +24,17 @@ const LOG_MS = 100;
 /** Records to the supervisor. */
 const createRecordWriter = (output: ReturnType<typeof claimStdout>["output"]) => {
   let draining: Promise<void> | undefined;
+  let isCorked = false;
+  /** What is said in one turn of the event loop goes out in one write. */
+  const gather = (): void => {
+    if (isCorked) return;
+    isCorked = true;
+    output.cork();
+    setImmediate(() => {
+      isCorked = false;
+      output.uncork();
+    });
+  };
   const drained = (): Promise<void> => {
     draining ??= new Promise((resolve) => {
       output.once("drain", () => {
@@ -35,6 +46,7 @@ const createRecordWriter = (output: ReturnType<typeof claimStdout>["output"]) =>
   };
   return {
     send: async (kind: string, fields: readonly (string | number)[], payload?: string): Promise<void> => {
+      gather();
       const [bytes] = encodeRecord(kind, fields, payload);
       if (!output.write(bytes) && output.writableLength > MAX_UNSENT_BYTES) await drained();
     },

@@ -6,7 +6,7 @@ import { EFFECTS, LOCAL } from "../core/contract.ts";
 import { descendsFrom, listenPrivately, ownUserId, peerOf } from "../host/net/private-socket.ts";
 import { removeSocketFolder } from "../host/net/socket-folder.ts";
 import { lazyParseArgs, newKey } from "../host/os/lazy-builtins.ts";
-import { openWriter } from "../host/os/stdio.ts";
+import { claimStdout } from "../host/os/stdio.ts";
 import { createCallTable } from "../link/call-table.ts";
 import { createEventLog } from "../link/event-log.ts";
 import { createLinkServer } from "../link/link-server.ts";
@@ -181,7 +181,7 @@ const openLink = async (
 /** The core as a process of its own: everything but the client's streams and what reads them. */
 export const serveCore = async (start: Start): Promise<void> => {
   const control = readControl();
-  const report = createReports(openWriter(REPORT_FD));
+  const report = createReports(claimStdout(REPORT_FD).output);
   const hello = await control.hello;
   const options = parseServe(hello.argv, lazyParseArgs);
   if (options === undefined) throw new Error("the supervisor passed on arguments that it had not checked");

@@ -3,7 +3,7 @@ import type { ServeOptions } from "../cli/actions.ts";
 import { makeSocketFolder, removeSocketFolder } from "../host/net/socket-folder.ts";
 import { startProgram } from "../host/os/child-program.ts";
 import { newId, newKey } from "../host/os/lazy-builtins.ts";
-import { hasGrown } from "../host/os/process-growth.ts";
+import { descriptorLimit, hasGrown } from "../host/os/process-bounds.ts";
 import { claimStdout } from "../host/os/stdio.ts";
 import { Supervisor } from "../link/supervisor.ts";
 import type { Start } from "./request.ts";
@@ -13,9 +13,17 @@ const FRONT_FLAGS = [
   "--disable-warning=ExperimentalWarning",
   "--max-semi-space-size=1",
   "--max-old-space-size=64",
-  "--optimize-for-size",
 ];
 const CORE_FLAGS = ["--disable-warning=ExperimentalWarning", "--min-semi-space-size=4"];
+
+/** Connections to the core that are kept for the next request, as the design documents have it. */
+const POOL_SIZE = 10;
+/**
+ * Requests to the core at once: somewhat more than it works on by default, so that its own queue decides, but no more than
+ * a quarter of its descriptors.
+ */
+const MAX_REQUESTS = 128;
+const MIN_REQUESTS = 4;
 
 /** The other programs lie beside this one's folder, compiled or not as it is. */
 const programFile = (name: string): string =>
@@ -75,7 +83,8 @@ export const supervise = async (
       session: newId(),
       socketPath,
       token,
-      poolSize: 10,
+      poolSize: POOL_SIZE,
+      maxRequests: Math.max(MIN_REQUESTS, Math.min(MAX_REQUESTS, Math.floor(descriptorLimit() / 4))),
       stateKey: Buffer.from(newKey()).toString("base64"),
     },
     coreHello: { argv, folder, socketPath, token },

@@ -9,8 +9,7 @@ export interface ProtocolStreams {
   readonly isTerminal: boolean;
 }
 
-/** The writing end of a descriptor that this process was started with. */
-export const openWriter = (fd: number): Writable => {
+const openWriter = (fd: number): Writable => {
   const stats = fstatSync(fd);
   // Sockets and pipes are written without a thread of their own; anything else (a file, a terminal) as a file.
   if (stats.isFIFO() || stats.isSocket()) return new Socket({ fd, readable: false, writable: true });
