@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { audit } from "./audit.ts";
 import { commands } from "./commands.ts";
 import { compare } from "./compare.ts";
+import { confine } from "./confine.ts";
 import { envelope } from "./envelope.ts";
 import { firstHour } from "./first-hour.ts";
 import { flood } from "./flood.ts";
@@ -35,6 +36,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   flood,
   tokens,
   commands,
+  confine,
   envelope,
   retrieval,
   questions,

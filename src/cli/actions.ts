@@ -108,7 +108,9 @@ export interface Actions {
   /** Prints the script of a shell, or, given what was typed after the program's name, what may come next. */
   completion(shell: string, typed: readonly string[]): Promise<void>;
   token(options: CommonOptions): Promise<void>;
-  doctor(options: CommonOptions & { readonly json?: true; readonly attack?: true }): Promise<void>;
+  doctor(
+    options: CommonOptions & { readonly json?: true; readonly attack?: true; readonly sandbox?: true },
+  ): Promise<void>;
   tools(options: CommonOptions & { readonly json?: true }): Promise<void>;
   locks(options: CommonOptions & { readonly json?: true }): Promise<void>;
   usage(options: UsageFlags): Promise<void>;

@@ -104,6 +104,10 @@ const addToolCommands: AddCommands = (program, actions) => {
   withCommon(program.command("doctor").description("show what works on this machine and how to fix the rest"))
     .option("--json", "as JSON")
     .option("--attack", "also run harmless attacks against a temporary workspace and show which were stopped")
+    .option(
+      "--sandbox",
+      "also try from inside a confined program what it must not do, and show the kernel's answers",
+    )
     .action((options) => actions.doctor(options));
 
   withCommon(

@@ -147,12 +147,16 @@ const appActions: ActionsOf<"doctor" | "tools" | "locks" | "usage" | "call"> = (
   doctor: async (options) => {
     const request = await requestOf(run, options);
     // The engines come along: 0.1 s that no other command needs.
-    const [{ examine }, { attack }] = await Promise.all([
+    const [{ examine }, { attack }, { examineSandbox }] = await Promise.all([
       import("./doctor.ts"),
       import("./doctor-attack.ts"),
+      import("./doctor-sandbox.ts"),
     ]);
-    const examined = await examine(request);
-    const findings = options.attack ? [...examined, ...(await attack(request))] : examined;
+    const findings = [
+      ...(await examine(request)),
+      ...(options.attack ? await attack(request) : []),
+      ...(options.sandbox ? await examineSandbox(request) : []),
+    ];
     if (!runDoctor(findings, run.io, { json: options.json ?? false }))
       run.setExitCode(ERROR_TABLE.unavailable.exit);
   },

@@ -2,7 +2,7 @@ import type { ResolvedProgram } from "./node-arguments.ts";
 import type { ExecutableFiles } from "./node-files.ts";
 
 /** Inside; nothing else is in that folder. */
-export const LAUNCHER_PATH = "/.confined/launch";
+const LAUNCHER_PATH = "/.confined/launch";
 
 interface Descriptors {
   /** From which bubblewrap reads the launcher. */

@@ -19,6 +19,9 @@ export interface Hold {
 
 export type Held = Readonly<Record<Resource, Hold>>;
 
+/** Of the front (REQ-I1). */
+export const FRONT_CPU_SHARE = 0.5;
+
 export interface ConfinedLimits {
   readonly memoryMb: number;
   /** Of one CPU: 0.5 is half of one. */

@@ -70,7 +70,7 @@ export const missingHolds = (held: Held): readonly Resource[] =>
   REQUIRED.filter((resource) => !held[resource].byKernel);
 
 /** What an operator can do so that the kernel holds everything. */
-const installHint = (refusals: readonly string[]): string => {
+export const installHint = (refusals: readonly string[]): string => {
   if (process.platform !== "linux")
     return process.platform === "win32"
       ? "Run the server in WSL, which is a Linux."

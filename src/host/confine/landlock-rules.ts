@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { tmpdir } from "node:os";
 import { MACHINES } from "../os/bpf.ts";
 import { CALL_NUMBERS } from "./filter-calls.ts";
 import type { LandlockRule } from "./launcher.ts";
@@ -30,8 +31,13 @@ export const landlockRules = (
 const VERSION_FLAG = 1;
 const LAUNCHER_FAILED = 126;
 
-const askKernel = (): number => {
-  if (process.platform !== "linux" || !hasMachineCode()) return 0;
+/** What this machine needs for Landlock: the kernel's version of it, and a folder in which programs may be started. */
+export interface LandlockSupport {
+  readonly abi: number;
+  readonly folder: string;
+}
+
+const versionProgram = (): Buffer => {
   const column = MACHINES[process.arch]?.column ?? 0;
   const exit: SystemCall = { step: "exit", number: CALL_NUMBERS.exit_group[column], args: [0] };
   const ask: SystemCall = {
@@ -40,16 +46,35 @@ const askKernel = (): number => {
     args: [0, 0, VERSION_FLAG],
     result: { into: exit, at: argumentAt(0) },
   };
-  return inProgramFile(buildProgram([ask, exit], 2), (file) => {
-    const { status } = spawnSync(file, { stdio: "ignore" });
-    return status === null || status === LAUNCHER_FAILED ? 0 : status;
-  });
+  return buildProgram([ask, exit], 2);
 };
 
-let known: number | undefined;
-
-/** The version of Landlock that this kernel has, 0 for none: the exit code of a program that asks for it. */
-export const landlockAbi = (): number => {
-  known ??= askKernel();
-  return known;
+/** Undefined where no program can be started from the folder: administrators mount some of them so. */
+const askIn = (folder: string): number | undefined => {
+  try {
+    const { status } = inProgramFile(folder, versionProgram, (file) => spawnSync(file, { stdio: "ignore" }));
+    return status === null ? undefined : status === LAUNCHER_FAILED ? 0 : status;
+  } catch {
+    return undefined;
+  }
 };
+
+const findSupport = (): LandlockSupport | undefined => {
+  if (process.platform !== "linux" || !hasMachineCode()) return undefined;
+  for (const folder of [tmpdir(), `/run/user/${process.getuid?.()}`, "/dev/shm"]) {
+    const abi = askIn(folder);
+    if (abi !== undefined) return abi < 1 ? undefined : { abi, folder };
+  }
+  return undefined;
+};
+
+let known: LandlockSupport | false | undefined;
+
+/** Asked once, by a program whose exit code is the kernel's answer. */
+export const landlockSupport = (): LandlockSupport | undefined => {
+  known ??= findSupport() ?? false;
+  return known || undefined;
+};
+
+/** Where a program that was made here can be started. */
+export const programFolder = (): string => landlockSupport()?.folder ?? tmpdir();

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import type { Readable, Writable } from "node:stream";
+import { type Duplex, Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { bubblewrapArgs } from "./bubblewrap-arguments.ts";
 import type { ConfinedProgram } from "./contract.ts";
-import { type LaunchPlan, launchCalls, READY } from "./launcher.ts";
+import { GO, type LaunchPlan, launchCalls, READY } from "./launcher.ts";
 import type { ResolvedProgram } from "./node-arguments.ts";
 import type { ExecutableFiles } from "./node-files.ts";
 import { inProgramFile } from "./program-file.ts";
@@ -14,6 +14,8 @@ export interface Launched {
   readonly child: ChildProcess;
   /** The program's own process. */
   readonly pid: number;
+  /** Until then, everything that it writes is kept. */
+  release(): void;
 }
 
 /** A tier that does not work here; the next one may. */
@@ -26,6 +28,8 @@ type Stdio = NonNullable<ConfinedProgram["stdio"]>;
 export interface LaunchRequest {
   readonly stdio: Stdio;
   readonly plan: Omit<LaunchPlan, "reportDescriptor">;
+  /** Puts the process under its bounds; the program does not run before. */
+  readonly bound: (pid: number) => Promise<void>;
 }
 
 /** The program's own descriptors, at least the standard streams; those of the launch come after them. */
@@ -35,12 +39,23 @@ const ownDescriptors = ({ stdio }: LaunchRequest): Stdio => {
   return own;
 };
 
-const streamAt = (child: ChildProcess, index: number): Readable => child.stdio[index] as Readable;
+const streamAt = (child: ChildProcess, index: number): Duplex => child.stdio[index] as Duplex;
+
+const doNothing = (): void => undefined;
+
+/** Node drops what a program wrote if it ends before anybody reads; who asked for it gets it a moment later. */
+const holdOutput = (child: ChildProcess, count: number): (() => void) => {
+  const held = child.stdio.slice(0, count).filter((stream): stream is Readable => stream instanceof Readable);
+  for (const stream of held) stream.on("readable", doNothing);
+  return () => {
+    for (const stream of held) stream.off("readable", doNothing);
+  };
+};
 
 /** Ends when the launcher has become the program, or has failed. */
 const waitForReport = async (
   child: ChildProcess,
-  report: Readable,
+  report: Duplex,
   calls: readonly SystemCall[],
 ): Promise<void> => {
   const failed = once(child, "error").then(([thrown]: unknown[]) => {
@@ -59,13 +74,28 @@ const waitForReport = async (
   }
 };
 
-const endAfterFailure = async <T>(child: ChildProcess, work: Promise<T>): Promise<T> => {
+const followLaunch = async (
+  child: ChildProcess,
+  findPid: () => Promise<number>,
+  report: Duplex,
+  calls: readonly SystemCall[],
+  { stdio, bound }: LaunchRequest,
+): Promise<Launched> => {
+  const release = holdOutput(child, stdio.length);
+  report.on("error", doNothing);
+  const letGo = async (): Promise<number> => {
+    const pid = await findPid();
+    await bound(pid);
+    report.write(GO);
+    return pid;
+  };
   try {
-    return await work;
+    const [pid] = await Promise.all([letGo(), waitForReport(child, report, calls)]);
+    return { child, pid, release };
   } catch (thrown) {
     child.kill("SIGKILL");
     for (const stream of child.stdio) stream?.destroy();
-    throw thrown;
+    throw thrown instanceof LaunchRefusal ? thrown : new LaunchRefusal(String(thrown), { cause: thrown });
   }
 };
 
@@ -83,32 +113,28 @@ export const launchInBubblewrap = (
 ): Promise<Launched> => {
   const stdio = ownDescriptors(request);
   const [report, launcher, info] = [stdio.length, stdio.length + 1, stdio.length + 2];
-  const calls = launchCalls({ ...request.plan, reportDescriptor: report });
   const child = spawn(bwrap, bubblewrapArgs(files, resolved, { launcher, info }), {
     stdio: [...stdio, "pipe", "pipe", "pipe"],
     env: {},
     cwd: "/",
   });
-  const input = streamAt(child, launcher) as unknown as Writable;
+  // Made while bubblewrap is at work: it takes a few milliseconds the first time.
+  const calls = launchCalls({ ...request.plan, reportDescriptor: report });
+  const input = streamAt(child, launcher);
   // bubblewrap may end before it has read everything; its report says why.
-  input.on("error", () => undefined);
+  input.on("error", doNothing);
   input.end(buildProgram(calls, report));
-  const started = async (): Promise<Launched> => {
-    const infoText = buffer(streamAt(child, info));
-    infoText.catch(() => undefined);
-    await waitForReport(child, streamAt(child, report), calls);
-    return { child, pid: pidFrom((await infoText).toString("utf8")) };
-  };
-  return endAfterFailure(child, started());
+  const ready = async (): Promise<number> => pidFrom((await buffer(streamAt(child, info))).toString("utf8"));
+  return followLaunch(child, ready, streamAt(child, report), calls, request);
 };
 
-export const launchByItself = (request: LaunchRequest): Promise<Launched> => {
+export const launchByItself = (folder: string, request: LaunchRequest): Promise<Launched> => {
   const stdio = ownDescriptors(request);
   const report = stdio.length;
   const calls = launchCalls({ ...request.plan, reportDescriptor: report });
-  return inProgramFile(buildProgram(calls, report), async (file) => {
+  const build = (): Buffer => buildProgram(calls, report);
+  return inProgramFile(folder, build, async (file) => {
     const child = spawn(file, { stdio: [...stdio, "pipe"], env: {}, cwd: "/", detached: true });
-    await endAfterFailure(child, waitForReport(child, streamAt(child, report), calls));
-    return { child, pid: child.pid ?? 0 };
+    return await followLaunch(child, async () => child.pid ?? 0, streamAt(child, report), calls, request);
   });
 };

@@ -23,7 +23,9 @@ export interface LaunchPlan {
   readonly reportDescriptor: number;
 }
 
-/** Written when the launcher runs, so that one whose starter is gone ends here. */
+/** Read before anything else: the process is under its bounds. */
+export const GO = "g";
+/** Written then, so that a launcher whose starter is gone ends here. */
 export const READY = "r";
 
 const AT_FDCWD = -100;
@@ -140,6 +142,7 @@ export const launchCalls = (plan: LaunchPlan, arch: string = process.arch): read
   return [
     call("close on exec", "fcntl", [report, F_SETFD, FD_CLOEXEC]),
     call("parent's death", "prctl", [PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0]),
+    call("wait", "read", [report, { bytes: Buffer.alloc(8) }, GO.length]),
     call("report", "write", [report, text(READY), READY.length]),
     ...openAs(call, "open the program", plan.file, descriptors),
     ...(landlock === undefined ? [] : makeRuleset(call, landlock, ruleset)),

@@ -43,6 +43,9 @@ export interface ProgramPlan {
   readonly isExact: boolean;
 }
 
+/** From version 25 on, the model is about the network, too; here the kernel is, and inherited sockets must work. */
+const networkFlags = Number.parseInt(process.versions.node, 10) >= 25 ? ["--allow-net"] : [];
+
 /** Node's own permission model is on in every tier: a bug in one wall does not open the other. */
 export const nodePlan = (
   node: string,
@@ -58,6 +61,7 @@ export const nodePlan = (
       node,
       "--permission",
       ...allowed,
+      ...networkFlags,
       "--disable-warning=SecurityWarning",
       "--disable-warning=ExperimentalWarning",
       ...(boundByData && !keepsCompiler ? ["--jitless"] : []),

@@ -49,11 +49,11 @@ export const groupParents = (
   const single = mounts.find(
     ([, , type, flags = ""]) => type === "cgroup" && flags.split(",").includes(controller),
   )?.[1];
-  if (single !== undefined) found.push({ version: 1, folder: posix.join(single, own(controller)) });
+  if (single !== undefined) found.push({ version: 1, folder: posix.resolve(single, `.${own(controller)}`) });
   const unified = mounts.find(([, , type]) => type === "cgroup2")?.[1];
   // A group with processes in it cannot hand controllers down; the nearest one above that does, and is ours, can.
   for (let group = own(""); unified !== undefined; group = posix.dirname(group)) {
-    const folder = posix.join(unified, group);
+    const folder = posix.resolve(unified, `.${group}`);
     const controls = readControl(posix.join(folder, "cgroup.subtree_control")).trim().split(/\s+/);
     if (controls.includes(controller)) found.push({ version: 2, folder });
     // An ordinary user's groups end where the user's own ends; root would leave its service's group and its limits.

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { findSystemProgram } from "../os/system-programs.ts";
 import type { Confined, ConfinedProgram, ConfinementTier, Held } from "./contract.ts";
 import { heldIn, missingHolds, refuseEverywhere, refuseUnheld } from "./holds.ts";
-import { EMPTY_FILE, landlockAbi, landlockRules } from "./landlock-rules.ts";
+import { EMPTY_FILE, landlockRules, landlockSupport } from "./landlock-rules.ts";
 import {
   type Launched,
   LaunchRefusal,
@@ -49,6 +49,7 @@ export interface Executable {
 
 interface Preparation extends Omit<Executable, "plan"> {
   readonly plan: ProgramPlan;
+  readonly bound: LaunchRequest["bound"];
 }
 
 /** An IPC channel of Node's is found by these names inside. */
@@ -57,7 +58,8 @@ const channelOf = ({ stdio = [] }: Executable["wanted"]): Record<string, string>
   return index < 0 ? {} : { NODE_CHANNEL_FD: String(index), NODE_CHANNEL_SERIALIZATION_MODE: "json" };
 };
 
-const launchRequest = ({ wanted, files, resolved, plan }: Preparation): LaunchRequest => ({
+const launchRequest = ({ wanted, files, resolved, plan, bound }: Preparation): LaunchRequest => ({
+  bound,
   stdio: wanted.stdio ?? [],
   plan: {
     file: files.file,
@@ -74,7 +76,7 @@ const launchRequest = ({ wanted, files, resolved, plan }: Preparation): LaunchRe
 });
 
 const launchPlainly = async (
-  { wanted, plan }: Preparation,
+  { wanted, plan, bound }: Preparation,
   [file, ...args]: readonly [string, ...string[]],
 ): Promise<Launched> => {
   const child = spawn(file, [...args, ...plan.argv.slice(1)], {
@@ -84,7 +86,9 @@ const launchPlainly = async (
     detached: true,
   });
   await once(child, "spawn");
-  return { child, pid: child.pid ?? 0 };
+  // It runs already; one that has ended needs no bounds.
+  await bound(child.pid ?? 0).catch(() => undefined);
+  return { child, pid: child.pid ?? 0, release: () => undefined };
 };
 
 const LAUNCHERS: Readonly<Record<ConfinementTier, (preparation: Preparation) => Promise<Launched>>> = {
@@ -94,12 +98,12 @@ const LAUNCHERS: Readonly<Record<ConfinementTier, (preparation: Preparation) => 
     return launchInBubblewrap(bwrap, preparation.files, preparation.resolved, launchRequest(preparation));
   },
   landlock: (preparation) => {
-    const abi = landlockAbi();
-    if (abi < 1) throw new LaunchRefusal("This kernel has no Landlock.");
+    const support = landlockSupport();
+    if (support === undefined) throw new LaunchRefusal("This kernel has no Landlock.");
     const { plan, ...request } = launchRequest(preparation);
-    const landlock = { abi, rules: landlockRules(preparation.files, preparation.resolved) };
+    const landlock = { abi: support.abi, rules: landlockRules(preparation.files, preparation.resolved) };
     const env = { OPENSSL_CONF: EMPTY_FILE, ...plan.env };
-    return launchByItself({ ...request, plan: { ...plan, env, landlock } });
+    return launchByItself(support.folder, { ...request, plan: { ...plan, env, landlock } });
   },
   seatbelt: (preparation) => {
     if (!existsSync(SANDBOX_EXEC)) throw new LaunchRefusal("There is no sandbox-exec.");
@@ -184,42 +188,55 @@ const startIn = async (
   const plan = executable.plan(isLaunched && groups.memory === undefined);
   const held = heldIn(tier, wanted, groups, plan);
   if (isRequired && missingHolds(held).length > 0) throw refuseUnheld(held, refusals);
-  const launched = await LAUNCHERS[tier]({ wanted, files, resolved, plan });
-  try {
-    await groups.enter(launched.pid);
-  } catch (thrown) {
-    launched.child.kill("SIGKILL");
-    throw new LaunchRefusal("The program could not enter its control groups.", { cause: thrown });
-  }
+  const launched = await LAUNCHERS[tier]({ wanted, files, resolved, plan, bound: groups.enter });
   const pauses = groups.cpu === undefined && process.platform === "linux";
   const loop = pauses ? holdCpuShare(launched.pid, wanted.limits.cpuShare) : undefined;
+  launched.release();
   return control(launched, tier, held, async () => {
     loop?.stop();
     await groups.remove();
   });
 };
 
-/** Starts it in the first tier that works. */
+/** A tier of the kernel in which a program of this process ran. */
+let proven: ConfinementTier | undefined;
+
+/** What worked once works again: a start that fails later must not lead to a weaker tier, but to another try. */
+const tiersToTry = (tiers: readonly ConfinementTier[]): readonly ConfinementTier[] =>
+  proven !== undefined && tiers.includes(proven) ? [proven] : tiers;
+
+const tryTier = async (
+  tier: ConfinementTier,
+  executable: Executable,
+  groups: ResourceGroups,
+  isRequired: boolean,
+  refusals: string[],
+): Promise<Confined | undefined> => {
+  try {
+    const confined = await startIn(tier, executable, groups, isRequired, refusals);
+    if (tier !== "permission") proven = tier;
+    return confined;
+  } catch (thrown) {
+    await groups.remove();
+    if (!(thrown instanceof LaunchRefusal)) throw thrown;
+    refusals.push(`${tier}: ${thrown.message}`);
+    return undefined;
+  }
+};
+
+/** Starts it in the first tier that works, in control groups where they can be made and entered. */
 export const startProcess = async (
   executable: Executable,
   { tiers = tiersOf(process.platform), isRequired = false, usesGroups = true }: ConfinementOptions = {},
 ): Promise<Confined> => {
   const refusals: string[] = [];
   const { memoryMb, cpuShare } = executable.wanted.limits;
-  const attempts = tiers.flatMap((tier) =>
-    (usesGroups && process.platform === "linux" ? [true, false] : [false]).map((inGroups) => ({
-      tier,
-      inGroups,
-    })),
-  );
-  for (const { tier, inGroups } of attempts) {
-    const groups = inGroups ? openGroups(memoryMb, cpuShare) : noGroups;
-    try {
-      return await startIn(tier, executable, groups, isRequired, refusals);
-    } catch (thrown) {
-      await groups.remove();
-      if (!(thrown instanceof LaunchRefusal)) throw thrown;
-      refusals.push(`${tier}: ${thrown.message}`);
+  for (const tier of tiersToTry(tiers)) {
+    const groups = usesGroups && process.platform === "linux" ? openGroups(memoryMb, cpuShare) : noGroups;
+    const hasGroups = groups.memory !== undefined || groups.cpu !== undefined;
+    for (const bounds of hasGroups ? [groups, noGroups] : [noGroups]) {
+      const confined = await tryTier(tier, executable, bounds, isRequired, refusals);
+      if (confined !== undefined) return confined;
     }
   }
   throw refuseEverywhere(refusals);

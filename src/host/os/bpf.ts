@@ -3,7 +3,7 @@ export type Instruction = readonly [code: number, ifTrue: number, ifFalse: numbe
 
 const LOAD = 0x20; // BPF_LD | BPF_W | BPF_ABS
 export const JUMP_EQUAL = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
-export const JUMP_AT_LEAST = 0x35; // BPF_JMP | BPF_JGE | BPF_K
+const JUMP_AT_LEAST = 0x35; // BPF_JMP | BPF_JGE | BPF_K
 export const JUMP_ANY_BIT = 0x45; // BPF_JMP | BPF_JSET | BPF_K
 const RETURN = 0x06; // BPF_RET | BPF_K
 const AND = 0x54; // BPF_ALU | BPF_AND | BPF_K

@@ -1,0 +1,95 @@
+/** Runs in an air gap and tries to get out; prints what each attempt came to. */
+import { createSocket } from "node:dgram";
+import { lookup, Resolver } from "node:dns/promises";
+import { openSync, readdirSync } from "node:fs";
+import { createConnection, createServer } from "node:net";
+import { text } from "node:stream/consumers";
+import { isAirGapped } from "../../src/host/air-gap/enter-air-gap.ts";
+import { forwardBackends } from "../../src/host/air-gap/forward.ts";
+import { confinement } from "../../src/host/confine/confinement.ts";
+
+interface Task {
+  /** Ports of the machine's own loopback, outside. */
+  readonly tcp: number;
+  readonly udp: number;
+  readonly abstract: string;
+  /** A process outside, of the same user. */
+  readonly pid: number;
+  /** A backend that is relayed. */
+  readonly folder: string;
+  readonly backend: { readonly host: string; readonly port: number };
+  readonly bytes: number;
+}
+
+const task = JSON.parse(process.argv[2] ?? "{}") as Task;
+/** Of a network that is kept for documentation; nobody is there. */
+const ELSEWHERE = "192.0.2.1";
+
+const codeOf = (thrown: unknown): string =>
+  thrown instanceof Error ? String(Reflect.get(thrown, "code") ?? thrown.message) : String(thrown);
+
+const attempt = async (work: () => Promise<unknown>): Promise<string> => {
+  try {
+    return `allowed: ${await work()}`;
+  } catch (thrown) {
+    return codeOf(thrown);
+  }
+};
+
+const connect = (options: { host?: string; port?: number; path?: string }): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = createConnection({ ...options, timeout: 3000 } as { port: number });
+    socket.once("connect", () => socket.destroy() && resolve("connected"));
+    socket.once("error", reject);
+    socket.once("timeout", () => reject(new Error("timeout")));
+  });
+
+const send = (address: string, port: number): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = createSocket("udp4");
+    socket.send("x", port, address, (thrown) => {
+      socket.close();
+      if (thrown) reject(thrown);
+      else resolve("sent");
+    });
+  });
+
+const throughBackend = async (): Promise<string> => {
+  const forwarder = await forwardBackends(task.folder, [task.backend]);
+  const socket = createConnection({ ...task.backend, allowHalfOpen: true });
+  socket.end(Buffer.alloc(task.bytes, "a"));
+  const answer = await text(socket);
+  forwarder.close();
+  return answer;
+};
+
+const inherited = createServer((socket) => socket.end("from the air gap")).listen({ fd: 3 });
+
+const results = {
+  isAirGapped: isAirGapped(),
+  tcpToTheMachine: await attempt(() => connect({ host: "127.0.0.1", port: task.tcp })),
+  tcpElsewhere: await attempt(() => connect({ host: ELSEWHERE, port: 80 })),
+  tcp6Elsewhere: await attempt(() => connect({ host: "2001:db8::1", port: 80 })),
+  udpElsewhere: await attempt(() => send(ELSEWHERE, 53)),
+  // On its own loopback a datagram may be sent; nobody outside gets it.
+  udpToTheMachine: await attempt(() => send("127.0.0.1", task.udp)),
+  abstractSocket: await attempt(() => connect({ path: `\0${task.abstract}` })),
+  name: await attempt(() => lookup("example.com")),
+  nameByItsOwnResolver: await attempt(() => {
+    const resolver = new Resolver({ timeout: 1000, tries: 1 });
+    resolver.setServers([ELSEWHERE]);
+    return resolver.resolve4("example.com");
+  }),
+  fetch: await attempt(async () =>
+    fetch(`http://${ELSEWHERE}/`).catch((thrown: Error) => {
+      throw thrown.cause;
+    }),
+  ),
+  networkOfAnother: await attempt(async () => openSync(`/proc/${task.pid}/ns/net`, "r")),
+  networkOfTheFirst: await attempt(async () => openSync("/proc/1/ns/net", "r")),
+  services: readdirSync("/run"),
+  backend: await attempt(throughBackend),
+  sandboxInside: await attempt(async () => (await confinement({ memoryMb: 512, cpuShare: 0.5 })).tier),
+};
+process.stdout.write(JSON.stringify(results));
+process.stdin.once("data", () => inherited.close(() => process.exit(0)));

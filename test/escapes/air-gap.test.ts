@@ -1,0 +1,140 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { createConnection, createServer, type Server } from "node:net";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type AirGapped, enterAirGap } from "../../src/host/air-gap/enter-air-gap.ts";
+import { openRelay, type Relay } from "../../src/host/air-gap/relay.ts";
+
+const BYTES = 3_000_000;
+
+const listen = async (server: Server, target: object): Promise<number> => {
+  await once(server.listen(target), "listening");
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
+};
+
+const close: (() => void)[] = [];
+let gap: AirGapped;
+let relay: Relay;
+let port: number;
+let results: Record<string, unknown>;
+const arrived: string[] = [];
+
+beforeAll(async () => {
+  const machine = createServer(() => arrived.push("tcp"));
+  const tcp = await listen(machine, { host: "127.0.0.1", port: 0 });
+  const datagrams = createSocket("udp4", () => arrived.push("udp"));
+  datagrams.bind(0, "127.0.0.1");
+  await once(datagrams, "listening");
+  const abstract = `llmc-test-${process.pid}`;
+  const hidden = createServer(() => arrived.push("abstract"));
+  await listen(hidden, { path: `\0${abstract}` });
+  const backend = createServer({ allowHalfOpen: true }, async (socket) => {
+    socket.end(`got ${(await text(socket)).length}`);
+  });
+  const backendPort = await listen(backend, { host: "127.0.0.1", port: 0 });
+  relay = await openRelay([{ host: "localhost", port: backendPort }]);
+  const door = createServer();
+  port = await listen(door, { host: "127.0.0.1", port: 0 });
+  const { fd } = Reflect.get(door, "_handle") as { fd: number };
+  const task = {
+    tcp,
+    udp: datagrams.address().port,
+    abstract,
+    pid: process.pid,
+    folder: relay.folder,
+    backend: { host: "localhost", port: backendPort },
+    bytes: BYTES,
+  };
+  gap = await enterAirGap({
+    argv: [process.execPath, join(import.meta.dirname, "air-gap-inside.ts"), JSON.stringify(task)],
+    env: { PATH: "/usr/bin:/bin" },
+    cwd: "/",
+    stdio: ["pipe", "pipe", "inherit", fd],
+  });
+  door.close();
+  close.push(
+    () => machine.close(),
+    () => datagrams.close(),
+    () => hidden.close(),
+    () => backend.close(),
+    () => relay.close(),
+  );
+  let output = "";
+  for await (const part of gap.child.stdout as Readable) {
+    output += part;
+    if (output.endsWith("}")) break;
+  }
+  results = JSON.parse(output) as Record<string, unknown>;
+});
+
+afterAll(async () => {
+  (gap.child.stdin as Writable).write("end");
+  expect(await gap.gone).toEqual({ code: 0, signal: null });
+  for (const one of close) one();
+});
+
+it.each([
+  ["TCP to a server on the machine", "tcpToTheMachine", "ECONNREFUSED"],
+  ["TCP to another machine", "tcpElsewhere", "ENETUNREACH"],
+  ["TCP over IPv6", "tcp6Elsewhere", "ENETUNREACH"],
+  ["a datagram to another machine", "udpElsewhere", "ENETUNREACH"],
+  ["an abstract socket of the machine", "abstractSocket", "ECONNREFUSED"],
+  ["a request by fetch", "fetch", "ENETUNREACH"],
+  ["the network of another process", "networkOfAnother", "EACCES"],
+  ["the network of the first process", "networkOfTheFirst", "EACCES"],
+])("REQ-I10 in the air gap, %s ends with the kernel's answer (%s: %s)", (_, attempt, answer) => {
+  expect(results[attempt]).toBe(answer);
+});
+
+it("REQ-I10 no name is resolved, by the machine's resolver or by one of its own", () => {
+  expect(results["name"]).toMatch(/^(EAI_AGAIN|ENOTFOUND)$/);
+  expect(results["nameByItsOwnResolver"]).toMatch(/^(ECONNREFUSED|ETIMEOUT|ENOTFOUND)$/);
+});
+
+it("REQ-I10 nothing arrives outside, a datagram to the same address included", () => {
+  expect(results["udpToTheMachine"]).toBe("allowed: sent");
+  expect(arrived).toEqual([]);
+});
+
+it("REQ-I10 it knows that it is in an air gap, and the sockets of the machine's services are not there", () => {
+  expect(results["isAirGapped"]).toBe(true);
+  expect(results["services"]).toEqual([]);
+});
+
+it("REQ-I10 a configured backend is reached at its own address, through the relay, megabytes and half-closed", () => {
+  expect(results["backend"]).toBe(`allowed: got ${BYTES}`);
+});
+
+it("REQ-I10 a listener that was opened before still accepts", async () => {
+  expect(await text(createConnection(port, "127.0.0.1"))).toBe("from the air gap");
+});
+
+it("REQ-I10 the front can be confined inside", () => {
+  expect(results["sandboxInside"]).toBe("allowed: bubblewrap");
+});
+
+it.each([
+  "192.0.2.1",
+  "example.com",
+  "127.0.0.1.example.com",
+  "0.0.0.0",
+  "::ffff:192.0.2.1",
+  "localhost.example",
+])("REQ-I10 no relay is opened to %s", async (host) => {
+  await expect(openRelay([{ host, port: 80 }])).rejects.toMatchObject({ code: "egress_denied" });
+});
+
+it("REQ-I10 without bubblewrap it refuses to start, and says what to install", async () => {
+  const started = enterAirGap(
+    { argv: ["/bin/true"], env: {}, cwd: "/", stdio: ["ignore", "ignore", "ignore"] },
+    "/usr/bin/no-such-bwrap",
+  );
+  await expect(started).rejects.toMatchObject({
+    code: "unavailable",
+    hint: expect.stringContaining("Install bubblewrap"),
+  });
+});
