@@ -6,11 +6,6 @@ import { ENTRIES } from "./sections.ts";
 import { describeConfig, toJson } from "./show.ts";
 import { fullTemplate } from "./template.ts";
 
-const NO_EFFECT = [
-  "mcp.sandbox_enabled",
-  "mcp.max_memory_mb",
-  "mcp.security.air_gapped_mode",
-];
 const entryOf = (key: string) => {
   const entry = ENTRIES.get(key);
   if (entry === undefined) throw new Error(`there is no ${key}`);

@@ -11,16 +11,12 @@ export const linkSections = [
     sandbox_enabled: flag(
       true,
       false,
-      "Sandbox that front; if true, the server does not start without a sandbox.",
+      "Sandbox that process. Left out: where the machine can, otherwise everything runs in one process. Written as true: the server does not start unless the kernel holds its files, network, processes and memory.",
       {
         restart: true,
-        noEffect: true,
       },
     ),
-    max_memory_mb: whole(512, 64, 1_048_576, "more", "Memory limit of that front.", {
-      restart: true,
-      noEffect: true,
-    }),
+    max_memory_mb: whole(512, 64, 1_048_576, "more", "Memory limit of that front.", { restart: true }),
   }),
   section("mcp.performance", "Caches and the link between front and core.", {
     cache_size_mb: whole(
@@ -30,9 +26,16 @@ export const linkSections = [
       "more",
       "Memory, in MiB, of caches: decisions of policies (for 15 minutes) and schemas of tools (for an hour). 0 keeps nothing.",
     ),
-    connection_pool_size: whole(10, 1, 1000, "more", "Connections between front and core.", {
-      planned: true,
-    }),
+    connection_pool_size: whole(
+      10,
+      1,
+      1000,
+      "more",
+      "Connections between front and core that are kept open.",
+      {
+        restart: true,
+      },
+    ),
     circuit_breaker_threshold: whole(
       5,
       1,

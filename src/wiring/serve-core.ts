@@ -7,12 +7,15 @@ import { descendsFrom, listenPrivately, ownUserId, peerOf } from "../host/net/pr
 import { removeSocketFolder } from "../host/net/socket-folder.ts";
 import { lazyParseArgs, newKey } from "../host/os/lazy-builtins.ts";
 import { claimStdout } from "../host/os/stdio.ts";
+import { identitiesOf, removeStartCache, writeStartCache } from "../host/own-files/start-cache.ts";
 import { createCallTable } from "../link/call-table.ts";
 import { createEventLog } from "../link/event-log.ts";
 import { createLinkServer } from "../link/link-server.ts";
 import { createSealedState } from "../link/sealed-state.ts";
 import type { Snapshot } from "../link/snapshot.ts";
-import { type App, createApp } from "./app.ts";
+import { type App, type AppRequest, createApp } from "./app.ts";
+import { type CachedStart, frontSettingsOf } from "./front-settings.ts";
+import { policyPaths } from "./policy-texts.ts";
 import { requestOf, type Start } from "./request.ts";
 import { preload, refuseDisabled, surviveStrays, warnOfUnnamedMode } from "./serve.ts";
 import { VERSION } from "./version.ts";
@@ -25,6 +28,8 @@ export interface CoreHello {
   readonly folder: string;
   readonly socketPath: string;
   readonly token: string;
+  /** Where to keep what the next start can use. */
+  readonly cachePath: string;
 }
 
 /** The descriptor by which it reports to the supervisor. */
@@ -81,6 +86,28 @@ const publishSnapshots = (app: App, report: (word: string, rest?: string) => voi
   app.core.onResourceUpdated((uri) => events.add({ resource: uri }));
   app.core.onRefreshed(publish);
   return events;
+};
+
+/** After the client has its tool list. */
+const CACHE_MS = 500;
+
+/**
+ * Keeps what clients may list for the next start, with the state of all files that it comes from. Custom modules may list
+ * something else each time. Once the configuration has changed, some of it waits for that start: then nothing is kept.
+ */
+const keepForNextStart = (app: App, request: AppRequest, path: string): void => {
+  const keep = async (): Promise<void> => {
+    const loaded = app.config.current();
+    const files = identitiesOf([loaded.lookedAt, ...loaded.alsoFrom, ...policyPaths(loaded.config, request)]);
+    const snapshot = app.core.settings().customModules === undefined ? snapshotOf(app) : undefined;
+    const value: CachedStart = { settings: frontSettingsOf(loaded), ...(snapshot && { snapshot }) };
+    await writeStartCache(path, files, value);
+  };
+  const timer = setTimeout(() => void keep().catch(() => {}), CACHE_MS).unref();
+  app.config.onChange(() => {
+    clearTimeout(timer);
+    removeStartCache(path);
+  });
 };
 
 interface Control {
@@ -185,7 +212,8 @@ export const serveCore = async (start: Start): Promise<void> => {
   const hello = await control.hello;
   const options = parseServe(hello.argv, lazyParseArgs);
   if (options === undefined) throw new Error("the supervisor passed on arguments that it had not checked");
-  const app = await createApp(await requestOf(start, options, true));
+  const request = await requestOf(start, options, true);
+  const app = await createApp(request);
   refuseDisabled(app);
   surviveStrays(app, start.signals);
   control.on("reload", () => void app.config.reload());
@@ -197,6 +225,7 @@ export const serveCore = async (start: Start): Promise<void> => {
     "serving on stdio",
   );
   report("ready");
+  keepForNextStart(app, request, hello.cachePath);
   preload(app);
   warnOfUnnamedMode(app);
   const told = new Promise<"told">((resolve) => start.signals.onTerminate(() => resolve("told")));

@@ -5,6 +5,7 @@ import { createStateCodec } from "../mcp/questions.ts";
 import { openStdioDoor } from "../mcp/stdio.ts";
 import { describeCause } from "../observe/cause.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
+import { BANNER } from "./banner.ts";
 import type { Signals } from "./signals.ts";
 import { VERSION } from "./version.ts";
 
@@ -52,12 +53,6 @@ export const warnOfUnnamedMode = (app: App): void => {
   };
   setTimeout(() => void warn().catch(() => {}), PRELOAD_MS).unref();
 };
-
-/** For somebody who types the command that clients use. */
-export const BANNER = `llmc ${VERSION} waits for an MCP client on stdin. Clients start it themselves:
-  llmc connect claude-code    adds it to a client (llmc connect --help lists them)
-  llmc serve --http           serves it to people and programs
-`;
 
 /** Serves a client over a pair of streams, until its input ends or the server is told to stop. */
 export const serveStreams = async (

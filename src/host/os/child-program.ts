@@ -32,6 +32,8 @@ const MAX_CLOSE_MS = 1000;
 /** Resolves when a process has ended and its pipes are read to their ends. */
 export const whenClosed = (child: ChildProcess): Promise<ProgramExit> =>
   new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null)
+      resolve({ code: child.exitCode, signal: child.signalCode });
     child.once("error", () => resolve({ code: 1, signal: null }));
     child.once("exit", (code, signal) => {
       const timer = setTimeout(() => resolve({ code, signal }), MAX_CLOSE_MS);
