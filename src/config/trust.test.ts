@@ -350,10 +350,8 @@ describe("REQ-D22: every key says which direction widens", () => {
       "mcp.code_execution.enabled",
       "mcp.tools.text_format",
       "mcp.tools.publish_one_of",
-      "mcp.session.default_budget_profile",
       "mcp.rag.default_scope",
       "mcp.rag.watch",
-      "mcp.te.budget_profiles",
     ]);
   });
 });

@@ -1,5 +1,6 @@
 import { chmodSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { openTestApp, TEST_CALLER, type TestApp, tempWorkspace } from "../../test/app.ts";
 import type { CallResult } from "./call.ts";
@@ -88,6 +89,22 @@ describe("REQ-I5: a program that only lacks consent is a question to the user", 
     const app = await openTestApp({ overrides: { "mcp.security.escalation_prompts": "false" } });
     expect((await app.ask("run_cmd", DATE)).kind).toBe("error");
     expect((await app.ask("run_cmd", DATE, { canAsk })).kind).toBe("error");
+  });
+
+  it("over HTTP consent counts as long as the token has the scope admin, and no list shows what needs it", async () => {
+    const app = await openTestApp({ overrides: { "mcp.mode": "classic" } });
+    const operator = {
+      ...TEST_CALLER,
+      transport: "http" as const,
+      may: new Set(["read", "execute", "admin"]),
+    };
+    expect((await askAnswering(app, "run_cmd", DATE, [accept("session")], operator)).result.kind).toBe("ok");
+    expect((await app.ask("run_cmd", DATE, { caller: operator })).kind).toBe("ok");
+    const reduced = { ...operator, may: new Set(["read", "execute"]) };
+    expect((await app.ask("run_cmd", DATE, { canAsk, caller: reduced })).kind).toBe("error");
+    const lists = (caller: typeof operator): boolean =>
+      app.core.listTools(caller).some(({ name }) => name === "admin_get_status");
+    expect([lists(operator), lists(reduced)]).toEqual([true, false]);
   });
 
   it("a power of an allowed program is asked for with its meaning", async () => {
@@ -245,21 +262,14 @@ describe("REQ-I5: no model phrases the question", () => {
   });
 
   it.each([
-    ["date --token=abc123", "--token=[hidden]"],
-    ["date --password hunter2x", "--password [hidden]"],
-    ["date https://u:p@h/x", "https://[hidden]@h/x"],
-    ["date -H 'Authorization: Bearer abc123def'", "Bearer [hidden]"],
-  ])("secrets are hidden: %s", async (command, shown) => {
-    expect(await questionFor(await openTestApp(), command)).toContain(shown);
-  });
-
-  it.each([
+    "date token SHELL=/tmp/evil1",
+    "date https://u:p@h/x",
     "bash -c 'auth=1; echo hidden shell ran; id -u'",
     "date -e 'token=1;process.exit()'",
     "date --auth safe.js",
     "date Cleanup2024ScriptAbcdefghijkl.js",
     "date --token evil1.js",
-  ])("code is not: %s", async (command) => {
+  ])("nothing is hidden, because the caller would choose what: %s", async (command) => {
     expect(await questionFor(await openTestApp(), command)).toContain(JSON.stringify(command));
   });
 
@@ -305,6 +315,58 @@ describe("REQ-I5: what is granted is what runs", () => {
       kind: "error",
       error: { code: "forbidden", message: "The policy p/a.cedar#1 does not allow ls." },
     });
+  });
+
+  it("a program of the workspace is not replaced by file tools between the check of its content and its end", async () => {
+    const files = { "d/p": "#!/bin/sh\nsleep 1\necho A\n", "e/p": "#!/bin/sh\necho B\n" };
+    const app = await openTestApp({
+      files,
+      overrides: { "mcp.locks.wait_seconds": "0", "mcp.mode": "classic" },
+    });
+    for (const name of ["d/p", "e/p"]) chmodSync(join(app.root, name), 0o755);
+    const run = { command: "d/p | d/p" };
+    const running = askAnswering(app, "run_cmd", run, [accept("session")]);
+    await sleep(700);
+    const content = "#!/bin/sh\necho B\n";
+    const tries = [
+      app.errorCode("linux_fs_write", { path: "d/p", content, mode: "rewrite" }),
+      app.errorCode("linux_fs_move", { source: "d/p", target: "d/q" }),
+      app.errorCode("linux_fs_move", { source: "d", target: "f" }),
+    ];
+    expect(await Promise.all(tries)).toEqual(["BUSY", "BUSY", "BUSY"]);
+    await app.text("linux_fs_write", { path: "d/other", content: "free", mode: "rewrite" });
+    expect((await running).result).toMatchObject({ kind: "ok", structured: { data: { stdout: "A\n" } } });
+    // And afterwards it can be, and is asked about again.
+    await app.text("linux_fs_write", { path: "d/p", content, mode: "rewrite" });
+    expect((await app.ask("run_cmd", run, { canAsk })).kind).toBe("questions");
+  });
+
+  it("so it is for a program in another root", async () => {
+    const other = tempWorkspace({ p: "#!/bin/sh\necho A\n" });
+    chmodSync(join(other, "p"), 0o755);
+    const app = await openTestApp({
+      overrides: { "mcp.tools.allowed_roots": `.,${other}`, "mcp.mode": "classic" },
+    });
+    const run = { command: join(other, "p") };
+    const { result, questions } = await askAnswering(app, "run_cmd", run, [accept("session")]);
+    expect(questions[0]).toContain("whoever may write there decides what it does");
+    expect(result.kind).toBe("ok");
+    const content = "#!/bin/sh\necho B\n";
+    await app.text("linux_fs_write", { path: join(other, "p"), content, mode: "rewrite" });
+    expect((await app.ask("run_cmd", run, { canAsk })).kind).toBe("questions");
+  });
+
+  it("in the middle of a line nobody is asked: a program that the line has changed is refused", async () => {
+    const app = await openTestApp({
+      files: { p: "#!/bin/sh\necho A\n", other: "#!/bin/sh\necho B\n" },
+      overrides: { "mcp.tools.run_cmd_allowlist": "cp,cat", "mcp.tools.command_powers": "cp:write" },
+    });
+    chmodSync(join(app.root, "p"), 0o755);
+    const line = { command: "cat other; cp other p; ./p" };
+    const { result, questions } = await askAnswering(app, "run_cmd", line, [accept("once"), accept("once")]);
+    expect(questions).toHaveLength(1);
+    expect(result).toMatchObject({ structured: { data: { exit_code: 126 } } });
+    expect(JSON.stringify(result)).toContain("Nobody is asked in the middle of a line");
   });
 
   it("session: for that file and those powers, not for another file of the name, nor for a further power", async () => {

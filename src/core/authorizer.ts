@@ -1,11 +1,18 @@
 import { posix } from "node:path";
-import { LlmcError } from "../base/error.ts";
+import { LlmcError, withHint } from "../base/error.ts";
 import type { ActionGroup, PolicyAction, PolicyDecision, PolicyResource } from "../policy/cedar/model.ts";
 import type { ProgramNeeds, ProgramRequest } from "../policy/permit.ts";
 import { quoteForQuestion, showCall } from "../policy/show-call.ts";
 import type { Caller } from "../tools/contract.ts";
 import type { Effect } from "../tools/tool.ts";
-import { type AuthorizerParts, type CallState, check, requestFor, ticketOf } from "./escalate.ts";
+import {
+  type AuthorizerParts,
+  type CallState,
+  check,
+  countsConsent,
+  requestFor,
+  ticketOf,
+} from "./escalate.ts";
 import type { Origin } from "./origin.ts";
 
 /** What is called; a tool is one. */
@@ -120,6 +127,8 @@ const describeNeeds = (
 const explainProgram = (program: string): string =>
   `llmc policy explain run_cmd --program ${/^[\w.+-]+$/.test(program) ? program : "PROGRAM"}`;
 
+const NOT_MIDWAY = "Nobody is asked in the middle of a line: run it by itself";
+
 /** A policy that forbids the file behind a link holds for the link, too. */
 const checkRealName = (state: CallState, { program, realName }: ProgramRequest): void => {
   if (realName === program) return;
@@ -133,7 +142,7 @@ const checkRealName = (state: CallState, { program, realName }: ProgramRequest):
 };
 
 const checkProgram = (state: CallState, tool: Called, request: ProgramRequest): void => {
-  const { program, needs } = request;
+  const { program, needs, isMidway = false } = request;
   checkRealName(state, request);
   check(state, {
     action: START_PROGRAM,
@@ -153,11 +162,14 @@ const checkProgram = (state: CallState, tool: Called, request: ProgramRequest): 
       needs?.powers,
     ]),
     question: () => {
-      const call = showCall(tool.name, state.args);
+      const call = isMidway ? undefined : showCall(tool.name, state.args);
       return call && needs && `${call}\n${describeNeeds(program, needs)}`;
     },
     ...(needs && { allow: [...(needs.path === undefined ? [] : [needs.path]), ...needs.powers] }),
-    refuse: (decision) => needs?.refusal ?? refuseTool(program, decision, explainProgram(program)),
+    refuse: (decision) => {
+      if (needs === undefined) return refuseTool(program, decision, explainProgram(program));
+      return isMidway ? withHint(needs.refusal, NOT_MIDWAY) : needs.refusal;
+    },
   });
 };
 
@@ -229,7 +241,8 @@ export const createAuthorizer = (parts: AuthorizerParts) => ({
   isPossible: (tool: Called, caller: Caller): boolean => {
     const action = actionOf(tool);
     const resource = resourceOf(action, parts.workspace);
-    const decision = parts.policy.decide(requestFor(parts, caller, { action, resource }, true));
+    const granted = countsConsent(parts, caller);
+    const decision = parts.policy.decide(requestFor(parts, caller, { action, resource }, granted));
     // Without a list no client would call anything, and nobody would learn that a policy file is to be mended.
     return decision.allowed || decision.brokenAt !== undefined;
   },

@@ -147,17 +147,19 @@ const resume = ({ parts: { grants }, origin, call }: CallState): Resumed => {
   };
 };
 
+/** Whether the user's consent counts for this caller: over HTTP, only the operator's own token widens what it was given. */
+export const countsConsent = ({ settings }: AuthorizerParts, { transport, may }: Caller): boolean =>
+  settings().asksUsers && (transport !== "http" || may.has("admin"));
+
 /** Ends this round of the call with a question, unless nobody can or wants to be asked. */
 const ask = (
   { parts: { grants, settings }, origin: { caller, canAsk, canConsent }, call }: CallState,
   { key, question, allow }: Asked,
   granted: ReadonlySet<string>,
 ): void => {
-  const { asksUsers, maxQuestionsPerMinute } = settings();
+  const { maxQuestionsPerMinute } = settings();
   const canAnswer = canConsent ?? canAsk?.("form") === true;
-  if (!asksUsers || !canAnswer || grants.isRefused(caller.owner, key)) return;
-  // Over HTTP, who answers holds a token, and only the operator's own may widen what the operator gave to it.
-  if (caller.transport === "http" && !caller.may.has("admin")) return;
+  if (!canAnswer || grants.isRefused(caller.owner, key)) return;
   const message = question();
   if (message === undefined || !grants.mayAsk(caller.owner, maxQuestionsPerMinute)) return;
   const ticket = grants.suspend({ owner: caller.owner, call: call(), granted: [...granted], asked: key });
@@ -192,7 +194,7 @@ export const check = (state: CallState, asked: Asked): void => {
     return;
   }
   const agreed = policy.decide(requestFor(parts, origin.caller, asked, true));
-  if (!agreed.allowed) refuse(decision);
+  if (!agreed.allowed || !countsConsent(parts, origin.caller)) refuse(decision);
   state.resumed ??= resume(state);
   const { granted, answered } = state.resumed;
   const answer = answered?.key === asked.key ? answered.answer : undefined;

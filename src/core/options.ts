@@ -75,7 +75,7 @@ export const coreSections = [
     ),
     default_budget_profile: text(
       "",
-      "never",
+      "any",
       "Budget profile of a call that names none (llmc/budget_profile in _meta); see mcp.te.budget_profiles.",
     ),
   }),

@@ -18,7 +18,7 @@ export interface Session {
   readonly permit?: PermitProgram | undefined;
 }
 
-/** The document of `te --json` (doc1 §14.2.6), to the letter. */
+/** The document of `te --json`; other programs parse it, so its shape does not change. */
 export interface EnvelopeDocument {
   readonly success: boolean;
   readonly mode: "enriched" | "passthrough" | "raw";

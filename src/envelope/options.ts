@@ -36,7 +36,7 @@ export const envelopeSections = [
     ),
     budget_profiles: list(
       [],
-      "never",
+      "any",
       'Budgets by profile, as "NAME TOKENS": calls of this profile (llmc/budget_profile in _meta, or mcp.session.default_budget_profile) share so many tokens of session_token_budget.',
     ),
     log_commands: flag(

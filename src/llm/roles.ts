@@ -1,4 +1,4 @@
-/** The agents of doc1 §5.3, which gives only their names; the configuration can replace these prompts. */
+/** The agents that `/invoke_agent` knows by name; the configuration can replace these prompts. */
 const ROLES = {
   Beatrice:
     "You are Beatrice, who plans. You turn a wish into the smallest sound design: what changes, where, in which order, what could go wrong, and what is better left alone. You name alternatives only where the choice matters.",

@@ -1,6 +1,6 @@
 /** What is known of a model call before any connection is opened. */
 interface ModelEgress {
-  /** `restricted`: nothing leaves this machine (doc0 §7.1). */
+  /** `restricted`: nothing leaves this machine. */
   readonly profile: "restricted" | "unrestricted";
   /** If empty, only the profile decides. */
   readonly allowedModelPrefixes: readonly string[];

@@ -8,6 +8,8 @@ export interface ProgramRequest {
   readonly realName: string;
   /** Undefined if the operator allows it already. */
   readonly needs: ProgramNeeds | undefined;
+  /** Earlier programs of the line have run: nobody is asked, because the line cannot begin again. */
+  readonly isMidway?: boolean;
 }
 
 /** What somebody has to agree to before a program may be started. */

@@ -8,7 +8,7 @@ export interface BootloadRequest {
   readonly taskId: string;
 }
 
-/** What an agent should know before its first step (doc1 §5.6). */
+/** What an agent should know before its first step. */
 export interface BootPlan {
   readonly plan: string;
   readonly scope: Scope;

@@ -45,7 +45,7 @@ export interface Caller {
   readonly agentId: string;
   readonly sessionId: string;
   readonly model: string;
-  /** What the operator may charge the call to (doc1 §14.2.3); left out if it is unknown. */
+  /** What the operator may charge the call to; left out if it is unknown. */
   readonly budgetProfile?: string;
   readonly transport: "stdio" | "http" | "cli";
   /**

@@ -20,7 +20,7 @@ import { type AppRequest, createApp } from "./app.ts";
 import { examineAbove } from "./doctor-above.ts";
 import { loadFor } from "./load.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
-import { describeOtherState } from "./other-state.ts";
+import { examineState } from "./other-state.ts";
 import { describeProblem } from "./policy-store.ts";
 import { createTrust } from "./trust.ts";
 import { trustCommand } from "./trust-command-line.ts";
@@ -84,18 +84,6 @@ const examineRoots = async (request: AppRequest, loaded: Loaded | undefined): Pr
     findings.push(weak("roots", "the whole file system is allowed", 'allowed_roots = ["."]'));
   }
   return findings;
-};
-
-/** Where trust and keys are looked for, and whether another environment looks elsewhere. */
-const examineState = async (request: AppRequest): Promise<Finding> => {
-  const other = await describeOtherState(request);
-  return other === undefined
-    ? good("state folder", request.folders.state)
-    : weak(
-        "state folder",
-        other,
-        "give clients the same XDG_STATE_HOME as your shell (llmc connect writes it into their settings)",
-      );
 };
 
 /** What the workspace's file asks for and does not get. */

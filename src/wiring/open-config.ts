@@ -45,7 +45,12 @@ type ConfigRequest = Parameters<typeof loadFor>[0] & {
 
 /** Loads the configuration, and the log that it asks for. */
 export const openConfig = async (request: ConfigRequest) => {
-  const writers = createLiveWriters();
+  const writers = createLiveWriters(() =>
+    log.error(
+      {},
+      "what a command wrote could not be checked: configuration, policies and modules in its folders are not read again until the server is started anew",
+    ),
+  );
   const wait = createWaiting(
     writers,
     () => store.reload(),

@@ -83,8 +83,14 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
   const gate = createPermittedGate({
     reach,
     runner,
+    locks,
     findProgram: (name) =>
-      findUserProgram(name, { home: parts.folders.home, workspace: root, env: parts.env }),
+      findUserProgram(name, {
+        home: parts.folders.home,
+        workspace: root,
+        otherRoots: reach.current().rules.roots,
+        env: parts.env,
+      }),
     turns: parts.turns,
     managed: parts.managed,
     gitFolder: parts.folders.git,

@@ -24,8 +24,9 @@ import type {
 } from "../policy/cedar/model.ts";
 import { type Judgement, judge } from "../policy/cedar/outcome.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
+import { compileFiles } from "./compile-policies.ts";
 import type { ActionsOf, Invocation } from "./invocation.ts";
-import { compileFiles, describeProblem } from "./policy-store.ts";
+import { describeProblem } from "./policy-store.ts";
 import { readPolicyTexts } from "./policy-texts.ts";
 import { requestOf } from "./request.ts";
 

@@ -169,6 +169,8 @@ it("REQ-I4: a custom tool by the name of a group of actions is left out, and tak
 
 const PERMIT = '@id("p")\npermit(principal, action in Action::"admin", resource);\n';
 const FORBID = '@id("f")\nforbid(principal, action == Action::"stat", resource);\n';
+const SQUATTER =
+  '@id("mine")\nforbid(principal, action == Action::"list_dir", resource);\n@id("no-stat")\nforbid(principal == Principal::"nobody", action, resource);\n';
 const usual = "~/.config/llmc/policies/*.cedar";
 
 describe("REQ-D22 FAIL-J2: policies that a workspace brings", () => {
@@ -191,6 +193,60 @@ describe("REQ-D22 FAIL-J2: policies that a workspace brings", () => {
     const elsewhere = tempWorkspace({ "a.cedar": PERMIT });
     expect(await waits(naming(join(elsewhere, "*.cedar")), {})).toEqual(["p waits"]);
     expect(await waits(naming(join(elsewhere, "a.cedar")), {}, true)).toEqual(["p"]);
+  });
+
+  it.each<[string, (folder: string) => void]>([
+    ["takes the id of the operator's", (folder) => writeFileSync(join(folder, "a.cedar"), SQUATTER)],
+    ["holds garbage", (folder) => writeFileSync(join(folder, "b.cedar"), "garbage")],
+    ["is too large", (folder) => writeFileSync(join(folder, "b.cedar"), `//${"x".repeat(9000)}\n${FORBID}`)],
+    ["is a folder", (folder) => mkdirSync(join(folder, "b.cedar"))],
+    ["leads nowhere", (folder) => symlinkSync("nowhere", join(folder, "b.cedar"))],
+    [
+      "is one of very many",
+      (folder) => {
+        for (let i = 0; i < 300; i++)
+          writeFileSync(join(folder, `n${i}.cedar`), SQUATTER.replaceAll(/@id\("[^"]+"\)/g, ""));
+      },
+    ],
+  ])("never hold off what the operator writes: a file that %s", async (_what, spoil) => {
+    const app = await openTestApp({
+      isHome: true,
+      config: naming("pol/*.cedar"),
+      files: {
+        "pol/a.cedar": '@id("mine")\nforbid(principal, action == Action::"list_dir", resource);\n',
+        ".config/llmc/policies/README": "",
+      },
+      trusted: false,
+      watch: true,
+    });
+    expect(await stat(app)).toBe("ok");
+    spoil(join(app.root, "pol"));
+    await sleep(300);
+    writeFileSync(join(app.root, ".config/llmc/policies/my.cedar"), NO_STAT);
+    expect(await eventually(async () => (await stat(app)) === FORBIDDEN, 3000)).toBe(true);
+    // What the workspace forbade while its file was good stays forbidden.
+    expect(app.policy.report().policies.map(({ id }) => id)).toEqual(
+      expect.arrayContaining(["no-stat", "mine"]),
+    );
+  });
+
+  it("FAIL-A10 a pattern with many stars is matched in one pass", async () => {
+    const pattern = `pol/${"*a".repeat(12)}*b.cedar`;
+    const file = `pol/${"a".repeat(200)}`;
+    const app = await openTestApp({
+      config: naming(pattern),
+      files: { [file]: FORBID, [`${file}b.cedar`]: FORBID, "pol/aaaab.cedar": NO_STAT },
+      trusted: false,
+    });
+    expect(app.policy.report().policies.map(({ id }) => id)).toEqual(["f"]);
+  });
+
+  it("may take 8 KiB together until they are trusted", async () => {
+    const files = Object.fromEntries(
+      [1, 2, 3].map((i) => [`pol/${i}.cedar`, `//${"x".repeat(4000)}\n${FORBID.replace('"f"', `"f${i}"`)}`]),
+    );
+    const app = await openTestApp({ config: naming("pol/*.cedar"), files, trusted: false });
+    expect(app.policy.report().problems).toMatchObject([{ file: "pol/3.cedar" }]);
   });
 
   it("a changed file waits again, trust takes effect in a running server, and health says what waits", async () => {

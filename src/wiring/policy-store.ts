@@ -3,21 +3,15 @@ import type { Cache } from "../base/caches.ts";
 import type { Loaded } from "../config/load.ts";
 import type { Core } from "../core/core.ts";
 import type { Policy } from "../core/escalate.ts";
-import { loadCedar } from "../host/os/bundled-files.ts";
 import { watchPolicyFiles } from "../host/own-files/policy-files.ts";
 import type { LiveWriters } from "../host/run/live-writers.ts";
 import type { Log } from "../observe/log.ts";
 import { decideByDefault } from "../policy/cedar/default-decision.ts";
 import { DEFAULT_PROMPTS } from "../policy/cedar/default-policies.ts";
-import type {
-  Cedar,
-  Compilation,
-  CompiledPolicies,
-  PolicyFile,
-  PolicyProblem,
-} from "../policy/cedar/engine.ts";
+import type { CompiledPolicies, PolicyFile, PolicyProblem } from "../policy/cedar/engine.ts";
 import type { PolicyAction, PolicyDecision, PolicyRequest } from "../policy/cedar/model.ts";
 import { createPolicyReader } from "./checked-policies.ts";
+import { compileFiles, compileUsable, goodTexts, withLastGood } from "./compile-policies.ts";
 import { type PolicyFolders, policyPatterns, readPolicyTexts } from "./policy-texts.ts";
 
 interface StoreParts extends PolicyFolders {
@@ -71,19 +65,6 @@ export const describeProblem = (problem: PolicyProblem): string =>
 const publicPositionOf = (problem: PolicyProblem): string =>
   positionOf(problem, isAbsolute(problem.file) ? basename(problem.file) : problem.file);
 
-/** Loads Cedar, which servers without policy files never need. */
-export const compileFiles = async (
-  slot: string,
-  files: readonly PolicyFile[],
-  actions: readonly PolicyAction[],
-  defaultDeny: boolean,
-): Promise<Compilation> => {
-  const { compilePolicies } = await import("../policy/cedar/engine.ts");
-  // The operator's files first: an id that stands twice is then the workspace's fault.
-  const inOrder = files.toSorted((a, b) => Number(b.mayPermit) - Number(a.mayPermit));
-  return compilePolicies(loadCedar() as Cedar, { slot, actions, files: inOrder, defaultDeny });
-};
-
 const logProblems = (log: Log, problems: readonly PolicyProblem[], isBroken: boolean): void =>
   log.error(
     { problems: problems.map(describeProblem) },
@@ -98,18 +79,6 @@ const logLoaded = (log: Log, { policies, warnings, waiting }: PolicyReport): voi
     log.warn({ waiting }, "what these policy files permit has no effect until llmc trust grants it");
   if (policies.length > 0) log.info({ policies: policies.length }, "policies are in force");
 };
-
-/** An untrusted file with an error keeps its last good content, so that it does not hold off what the operator writes. */
-const withLastGood = (
-  files: readonly PolicyFile[],
-  problems: readonly PolicyProblem[],
-  lastGood: ReadonlyMap<string, string>,
-): readonly PolicyFile[] =>
-  files.map((file) => {
-    const isWrong = problems.some((problem) => problem.file === file.name);
-    const text = isWrong && !file.mayPermit ? lastGood.get(file.name) : undefined;
-    return text === undefined ? file : { ...file, text };
-  });
 
 const NOTHING: PolicyReport = { policies: [], problems: [], warnings: [], waiting: [] };
 
@@ -133,14 +102,19 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
     logProblems(log, problems, isBroken);
   };
 
-  const apply = async (files: readonly PolicyFile[], actions: readonly PolicyAction[]): Promise<void> => {
+  const apply = async (
+    files: readonly PolicyFile[],
+    actions: readonly PolicyAction[],
+    found: readonly PolicyProblem[],
+  ): Promise<void> => {
     const compile = (all: readonly PolicyFile[]) => compileFiles(parts.slot, all, actions, !isOpen());
-    let result = await compile(files);
-    const problems = result.ok ? [] : result.problems;
-    if (!result.ok) result = await compile(withLastGood(files, problems, lastGood));
+    const isFirst = inForce.kind === "broken";
+    const { result, problems } = isFirst
+      ? await compile(files).then((first) => ({ result: first, problems: first.ok ? [] : first.problems }))
+      : await compileUsable(files, lastGood, compile, found);
     if (!result.ok) return fail(problems);
     if (problems.length > 0) logProblems(log, problems, false);
-    else lastGood = new Map(files.map(({ name, text }) => [name, text]));
+    lastGood = goodTexts(files, problems, lastGood);
     const { compiled } = result;
     parts.decisions.clear();
     inForce = { kind: "compiled", compiled };
@@ -179,8 +153,10 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
       // A reload of the configuration comes here, too; clients are told only of what is new.
       const read = JSON.stringify([files, problems, actions, isOpen()]);
       if (read === readBefore) return report;
-      if (problems.length > 0) fail(problems);
-      else if (files.length > 0) await apply(files, actions);
+      const isHeld = inForce.kind === "broken" ? problems.length > 0 : problems.some((one) => one.mayPermit);
+      if (isHeld) fail(problems);
+      else if (files.length + problems.length > 0)
+        await apply(withLastGood(files, problems, lastGood), actions, problems);
       else {
         if (inForce.kind === "compiled")
           log.warn(

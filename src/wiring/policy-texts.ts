@@ -3,7 +3,12 @@ import { isInside } from "../base/paths.ts";
 import type { Loaded } from "../config/load.ts";
 import type { UserFolders } from "../config/user-folders.ts";
 import { sha256 } from "../host/os/lazy-builtins.ts";
-import { isPolicyPattern, type PolicyText, readPolicyFiles } from "../host/own-files/policy-files.ts";
+import {
+  isPolicyPattern,
+  type PolicyText,
+  readPolicyFiles,
+  type UnreadablePolicy,
+} from "../host/own-files/policy-files.ts";
 import { mayHoldPermits } from "../policy/cedar/cedar-text.ts";
 import type { PolicyFile, PolicyProblem } from "../policy/cedar/engine.ts";
 import { POLICIES_KEY } from "./load.ts";
@@ -74,13 +79,23 @@ export interface PolicyTexts {
   readonly files: readonly PolicyFile[];
   /** Those of the files that need trust: what only forbids needs none. */
   readonly ofWorkspace: readonly WorkspacePolicy[];
-  readonly problems: readonly PolicyProblem[];
+  /** Of files that cannot be used as they are. */
+  readonly problems: readonly (PolicyProblem & { readonly mayPermit: boolean })[];
 }
 
 /** Validating a policy takes some 10 ms of the server's thread, and a repository may bring any number. */
 const MAX_UNTRUSTED_CHARS = 8 * 1024;
 
 const TOO_LARGE = "a workspace's own policies take up to 8 KiB until it is trusted with them (llmc trust)";
+
+/** The untrusted files that come after the limit of all of them together. */
+const beyondLimit = (files: readonly PolicyText[]): readonly UnreadablePolicy[] => {
+  let chars = 0;
+  return files.flatMap(({ path, text }) => {
+    chars += text.length;
+    return chars > MAX_UNTRUSTED_CHARS ? { path, reason: TOO_LARGE } : [];
+  });
+};
 
 const nameOf = (path: string, root: string): string => (isInside(path, root) ? relative(root, path) : path);
 
@@ -105,9 +120,14 @@ export const readPolicyTexts = (
     ),
     problems: [
       ...unreadable,
-      ...judged
-        .filter(({ file, own }) => own?.isGranted === false && file.text.length > MAX_UNTRUSTED_CHARS)
-        .map(({ file: { path } }) => ({ path, reason: TOO_LARGE })),
-    ].map(({ path, reason }) => ({ file: nameOf(path, where.root), line: 0, column: 0, message: reason })),
+      ...beyondLimit(judged.flatMap(({ file, own }) => (own?.isGranted === false ? file : []))),
+    ].map(({ path, reason }) => ({
+      file: nameOf(path, where.root),
+      line: 0,
+      column: 0,
+      message: reason,
+      // A folder that cannot be read is named in place of its files.
+      mayPermit: operators.some((pattern) => isPolicyPattern(pattern, path) || dirname(pattern) === path),
+    })),
   };
 };

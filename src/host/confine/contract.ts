@@ -26,10 +26,16 @@ export interface ConfinedLimits {
   readonly memoryMb: number;
   /** Of one CPU: 0.5 is half of one. */
   readonly cpuShare: number;
+  /** Threads at once: Node itself has about ten. Exact in a control group; else so many beyond those of the machine. */
+  readonly threads?: number;
   /** Descriptors at once, those of connections included. */
   readonly descriptors?: number;
 }
 
+/**
+ * Inside, there is no /proc and no list of users or hosts: `process.memoryUsage()`, `os.userInfo()`,
+ * `os.networkInterfaces()` and `dns.lookup()` throw; `process.resourceUsage()` and `v8.getHeapStatistics()` do not.
+ */
 export interface ConfinedProgram {
   /** The JavaScript (or TypeScript) file of ours to run; absolute, as all paths here. */
   readonly program: string;
@@ -39,8 +45,9 @@ export interface ConfinedProgram {
   /** What else it may read: data. */
   readonly readable?: readonly string[];
   /**
-   * Unix sockets, or folders of them, that it may connect to. Kept by namespaces alone: Landlock knows no rule about
-   * them, so there they are refused and a connected socket is to be inherited instead.
+   * Unix sockets, or folders of them, that it may connect to. Only namespaces can tell one socket from another: under
+   * Landlock it could then connect to every socket of this user, and `held.network` says so. Connections that are made
+   * outside and inherited, or sent over an IPC channel (`"ipc"` in `stdio`), are held in every tier.
    */
   readonly sockets?: readonly string[];
   /** As for `spawn`; the position is the number of the descriptor inside. Nothing else is inherited. */
@@ -60,7 +67,7 @@ export interface Confined {
   readonly held: Held;
   /** Ends it at once. */
   kill(): void;
-  /** Asks it to end, by closing nothing but with SIGTERM, and ends it after the time. Resolves when it is gone. */
+  /** Asks it to end with SIGTERM, which a program without a handler may ignore, and ends it after the time. */
   stop(graceMs?: number): Promise<void>;
   /** When it is gone, and everything that was made for it removed. */
   readonly gone: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;

@@ -124,7 +124,14 @@ export const launchInBubblewrap = (
   // bubblewrap may end before it has read everything; its report says why.
   input.on("error", doNothing);
   input.end(buildProgram(calls, report));
-  const ready = async (): Promise<number> => pidFrom((await buffer(streamAt(child, info))).toString("utf8"));
+  // The kernel waits for all CPUs before it lets a process enter a control group, but not a second time: while it waits for
+  // bubblewrap itself to enter, bubblewrap sets up.
+  const entered = request.bound(child.pid ?? 0);
+  entered.catch(doNothing);
+  const ready = async (): Promise<number> => {
+    const [report] = await Promise.all([buffer(streamAt(child, info)), entered]);
+    return pidFrom(report.toString("utf8"));
+  };
   return followLaunch(child, ready, streamAt(child, report), calls, request);
 };
 

@@ -17,6 +17,8 @@ export interface LaunchPlan {
   readonly connects: boolean;
   readonly descriptors: number;
   readonly dataBytes: number | undefined;
+  /** For RLIMIT_NPROC, which counts the threads of a user. */
+  readonly threads: number;
   /** Left out in namespaces, where nothing else can be seen. */
   readonly landlock?: { readonly abi: number; readonly rules: readonly LandlockRule[] };
   /** Where failures are reported; the program never has it. */
@@ -42,6 +44,7 @@ const PR_CAP_AMBIENT = 47;
 const PR_CAP_AMBIENT_CLEAR_ALL = 4;
 const RLIMIT_DATA = 2;
 const RLIMIT_CORE = 4;
+const RLIMIT_NPROC = 6;
 const RLIMIT_NOFILE = 7;
 const RULE_PATH_BENEATH = 1;
 const SET_MODE_FILTER = 1;
@@ -148,6 +151,7 @@ export const launchCalls = (plan: LaunchPlan, arch: string = process.arch): read
     ...(landlock === undefined ? [] : makeRuleset(call, landlock, ruleset)),
     limit(call, RLIMIT_NOFILE, descriptors),
     limit(call, RLIMIT_CORE, 0),
+    limit(call, RLIMIT_NPROC, plan.threads),
     ...(dataBytes === undefined ? [] : [limit(call, RLIMIT_DATA, dataBytes)]),
     ...dropCapabilities(call),
     call("no_new_privs", "prctl", [PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0]),

@@ -13,7 +13,7 @@ import { writeFile } from "node:fs/promises";
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-type Controller = "memory" | "cpu";
+type Controller = "memory" | "cpu" | "pids";
 
 /** Where a control group for one controller can be made. */
 export interface GroupParent {
@@ -83,6 +83,7 @@ const settings = (
           { file: "memory.swap.max", text: "0", isOptional: true },
         ];
   }
+  if (controller === "pids") return [{ file: "pids.max", text: String(value) }];
   const quota = Math.round(CPU_PERIOD * value);
   return version === 1
     ? [
@@ -111,6 +112,7 @@ export interface ResourceGroups {
   /** The version of the control groups that hold it; undefined where this machine lets us make none. */
   readonly memory: 1 | 2 | undefined;
   readonly cpu: 1 | 2 | undefined;
+  readonly threads: 1 | 2 | undefined;
   /** Takes a few milliseconds, in which the kernel waits for all CPUs; the process runs on meanwhile. */
   enter(pid: number): Promise<void>;
   remove(): Promise<void>;
@@ -175,12 +177,17 @@ const tryParents = (controller: Controller, name: string, value: number): GroupP
   return undefined;
 };
 
-/** In version 2, a process is in one group for everything. */
-const addCpu = (memory: GroupParent | undefined, name: string, share: number): GroupParent | undefined => {
-  if (memory?.version !== 2) return tryParents("cpu", name, share);
+/** In version 2, a process is in one group for everything: a further controller is added to it. */
+const addController = (
+  first: GroupParent | undefined,
+  controller: Controller,
+  name: string,
+  value: number,
+): GroupParent | undefined => {
+  if (first?.version !== 2) return tryParents(controller, name, value);
   try {
-    applyLimit(memory.folder, "cpu", 2, share);
-    return memory;
+    applyLimit(first.folder, controller, 2, value);
+    return first;
   } catch {
     return undefined;
   }
@@ -188,19 +195,22 @@ const addCpu = (memory: GroupParent | undefined, name: string, share: number): G
 
 let groupsMade = 0;
 
-export const openGroups = (memoryMb: number, cpuShare: number): ResourceGroups => {
+export const openGroups = (memoryMb: number, cpuShare: number, maxThreads: number): ResourceGroups => {
   const name = `${PREFIX}${process.pid}-${groupsMade++}`;
   const memory = tryParents("memory", name, memoryMb);
-  const cpu = addCpu(memory, name, cpuShare);
-  const made = [...new Set([memory, cpu])].filter((group) => group !== undefined);
+  const cpu = addController(memory, "cpu", name, cpuShare);
+  const threads = addController(memory ?? cpu, "pids", name, maxThreads);
+  // Controllers can share a hierarchy, also in version 1.
+  const folders = [...new Set([memory, cpu, threads].flatMap((group) => group?.folder ?? []))];
   return {
     memory: memory?.version,
     cpu: cpu?.version,
+    threads: threads?.version,
     enter: async (pid) => {
-      for (const { folder } of made) await writeFile(posix.join(folder, "cgroup.procs"), String(pid));
+      for (const folder of folders) await writeFile(posix.join(folder, "cgroup.procs"), String(pid));
     },
     remove: async () => {
-      await Promise.all(made.map(({ folder }) => removeFolder(folder)));
+      await Promise.all(folders.map(removeFolder));
     },
   };
 };

@@ -9,6 +9,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { confinement } from "./confinement.ts";
 import type { Confined, ConfinedProgram, ConfinementTier } from "./contract.ts";
+import { openGroups } from "./resource-groups.ts";
 import { startConfined } from "./start-confined.ts";
 import { type ConfinementOptions, startProcess } from "./start-process.ts";
 
@@ -64,7 +65,9 @@ describe.each(KERNEL_TIERS)("REQ-I1 a program in the tier %s", (tier) => {
     const [args, env] = JSON.parse(out) as [string[], string[]];
     expect(args).toEqual(["one", "two words"]);
     expect(env).toContain("GIVEN");
-    expect(env.filter((name) => !["GIVEN", "LD_LIBRARY_PATH", "OPENSSL_CONF"].includes(name))).toEqual([]);
+    expect(
+      env.filter((name) => !["GIVEN", "HOME", "LD_LIBRARY_PATH", "OPENSSL_CONF"].includes(name)),
+    ).toEqual([]);
     expect(confined.tier).toBe(tier);
   });
 
@@ -178,6 +181,25 @@ describe.each(KERNEL_TIERS)("REQ-I1 a program in the tier %s", (tier) => {
     );
     expect(confined.held.memory).toEqual({ byKernel: true, mechanism: "RLIMIT_DATA of 512 MiB" });
     expect(await outputOf(confined)).toMatchObject({ out: "ERR_MEMORY_ALLOCATION_FAILED", code: 3 });
+  });
+
+  it("cannot start threads without end, which bounded memory alone would allow", async () => {
+    const confined = await start(
+      `import { Worker } from "node:worker_threads";
+       for (let count = 1; count <= 40; count++) {
+         const worker = new Worker("setInterval(() => {}, 1000)", { eval: true });
+         await new Promise((done, failed) => worker.once("online", done).once("error", failed))
+           .catch(({ code }) => { console.log(code); process.exit(4); });
+       }
+       console.log("40 threads"); process.exit(0);`,
+      { nodeFlags: ["--allow-worker"], limits: { ...LIMITS, memoryMb: 1024, threads: 20 } },
+      { tiers: [tier] },
+    );
+    const groups = openGroups(64, 0.5, 20);
+    await groups.remove();
+    const { out } = await outputOf(confined);
+    // Without a group, the threads of the whole machine are the measure.
+    expect(out === "40 threads").toBe(groups.threads === undefined);
   });
 
   it("Node's own permissions are on top: fs, net and child_process refuse before the kernel does", async () => {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
+import { processLimit } from "../os/process-limit.ts";
 import { findSystemProgram } from "../os/system-programs.ts";
 import type { Confined, ConfinedProgram, ConfinementTier, Held } from "./contract.ts";
 import { heldIn, missingHolds, refuseEverywhere, refuseUnheld } from "./holds.ts";
@@ -30,6 +31,7 @@ export interface ConfinementOptions {
 }
 
 const DESCRIPTORS = 4096;
+const THREADS = 64;
 const GRACE_MS = 2000;
 
 /** Two more are needed while it starts, and the hard limit of this process bounds them all. */
@@ -65,12 +67,15 @@ const launchRequest = ({ wanted, files, resolved, plan, bound }: Preparation): L
     file: files.file,
     argv: plan.argv,
     env: {
+      // There is no list of users inside, in which Node would look.
+      HOME: "/",
       ...(files.libraryFolders.length === 0 ? {} : { LD_LIBRARY_PATH: files.libraryFolders.join(":") }),
       ...channelOf(wanted),
       ...wanted.env,
     },
     connects: resolved.sockets.length > 0,
     descriptors: descriptorLimit(wanted.limits.descriptors),
+    threads: processLimit(wanted.limits.threads ?? THREADS),
     dataBytes: plan.dataMb === undefined ? undefined : plan.dataMb * 1024 * 1024,
   },
 });
@@ -172,6 +177,7 @@ const control = (
 const noGroups: ResourceGroups = {
   memory: undefined,
   cpu: undefined,
+  threads: undefined,
   enter: async () => {},
   remove: async () => {},
 };
@@ -230,9 +236,10 @@ export const startProcess = async (
   { tiers = tiersOf(process.platform), isRequired = false, usesGroups = true }: ConfinementOptions = {},
 ): Promise<Confined> => {
   const refusals: string[] = [];
-  const { memoryMb, cpuShare } = executable.wanted.limits;
+  const { memoryMb, cpuShare, threads = THREADS } = executable.wanted.limits;
   for (const tier of tiersToTry(tiers)) {
-    const groups = usesGroups && process.platform === "linux" ? openGroups(memoryMb, cpuShare) : noGroups;
+    const groups =
+      usesGroups && process.platform === "linux" ? openGroups(memoryMb, cpuShare, threads) : noGroups;
     const hasGroups = groups.memory !== undefined || groups.cpu !== undefined;
     for (const bounds of hasGroups ? [groups, noGroups] : [noGroups]) {
       const confined = await tryTier(tier, executable, bounds, isRequired, refusals);

@@ -1,6 +1,8 @@
 import { type Dirent, lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { posix } from "node:path";
+import { LlmcError } from "../../base/error.ts";
+import { quoteForMessage } from "../../base/text.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { GIT_NAME } from "../../policy/reach.ts";
 import { type GitSetting, parseGitConfig } from "./config.ts";
@@ -18,8 +20,33 @@ export interface ObeyedElsewhere {
 }
 
 const MAX_LINKS = 40;
-const MAX_ENTRIES = 20_000;
-const MAX_INCLUDED = 100;
+
+/**
+ * What may be read to find out what git obeys, of all repositories that are asked about at once: some tenths of a second of
+ * the server's thread. What is beyond it could not be protected, so nothing is changed there.
+ */
+const LIMITS = { entries: 100_000, named: 1000, files: 1000, bytes: 1024 * 1024 };
+
+/** To follow a link takes as long as to read so many entries. */
+const ENTRIES_PER_LINK = 20;
+
+/** Counts what is read; throws where it is too much. */
+export type ObeyedBudget = (what: keyof typeof LIMITS, count: number, path: string) => void;
+
+export const createObeyedBudget = (): ObeyedBudget => {
+  const left = { ...LIMITS };
+  return (what, count, path) => {
+    left[what] -= count;
+    if (left[what] >= 0) return;
+    throw new LlmcError(
+      "forbidden",
+      `Nothing is changed here: the git directories in the roots hold more settings, links or hooks than can be checked (at ${quoteForMessage(path)}).`,
+      {
+        hint: "The operator can move that repository out of mcp.tools.allowed_roots; read it first: settings of that size are not usual.",
+      },
+    );
+  };
+};
 
 /** These folders hold data that git stores and never obeys. */
 const DATA: ReadonlySet<string> = new Set(["objects", "refs", "logs", "lfs"]);
@@ -58,23 +85,30 @@ const isFolder = (path: string): boolean => {
   }
 };
 
-type Add = (kind: ObeyedElsewhere["kind"], name: string) => void;
+/** One search through a git directory and everything that it leads to. */
+interface Search {
+  add(kind: ObeyedElsewhere["kind"], name: string): void;
+  readonly spend: ObeyedBudget;
+  /** Files and folders that were read. */
+  readonly seen: Set<string>;
+}
 
 /** Every link in a git directory, or in a folder of hooks, and those where it leads in turn. */
-const addLinks = (top: string, first: ObeyedElsewhere["kind"], add: Add): void => {
+const addLinks = (top: string, first: ObeyedElsewhere["kind"], { add, spend, seen }: Search): void => {
   const folders = [{ folder: top, kind: first }];
-  const seen = new Set([top]);
-  let entries = 0;
+  if (seen.has(`${first} ${top}`)) return;
+  seen.add(`${first} ${top}`);
   for (const { folder, kind } of folders)
     for (const entry of list(folder)) {
-      if (++entries > MAX_ENTRIES) return;
+      spend("entries", entry.isSymbolicLink() ? ENTRIES_PER_LINK : 1, folder);
       const path = posix.join(folder, entry.name);
       const inner = entry.name === "hooks" ? "hooks" : kind;
       if (entry.isSymbolicLink()) add(inner, path);
       const next = entry.isSymbolicLink() && inner === "hooks" ? resolveTarget(path) : path;
       const isData = inner === "config" && DATA.has(entry.name);
-      if (isData || seen.has(next) || !isFolder(next)) continue;
-      seen.add(next);
+      if (isData || seen.has(`${inner} ${next}`)) continue;
+      if (!entry.isDirectory() && (next === path || !isFolder(next))) continue;
+      seen.add(`${inner} ${next}`);
       folders.push({ folder: next, kind: inner });
     }
 };
@@ -87,19 +121,32 @@ const pathsIn = (value: string, folders: readonly string[]): readonly string[] =
 };
 
 /** The settings of a file and of those that it includes, under whatever condition. */
-const settingsWithIncluded = (file: string, add: Add, seen: Set<string>): readonly GitSetting[] => {
-  if (seen.has(file) || seen.size > MAX_INCLUDED) return [];
+const settingsWithIncluded = (file: string, search: Search): readonly GitSetting[] => {
+  const { add, spend, seen } = search;
+  if (seen.has(file)) return [];
   seen.add(file);
+  const real = resolveTarget(file);
+  spend("files", 1, file);
+  spend("bytes", sizeOf(real), file);
   // A file that is not valid UTF-8 may still contain paths that are.
-  const text = readSmallFile(resolveTarget(file), MAX_CONFIG_BYTES)?.toString() ?? "";
+  const text = readSmallFile(real, MAX_CONFIG_BYTES)?.toString() ?? "";
   return (parseGitConfig(text) ?? []).flatMap((setting) => {
     if (!isInclude(setting)) return [setting];
     const folders = new Set([posix.dirname(file), posix.dirname(resolveTarget(file))]);
     return pathsIn(setting.value, [...folders]).flatMap((included) => {
       add("config", included);
-      return settingsWithIncluded(included, add, seen);
+      return settingsWithIncluded(included, search);
     });
   });
+};
+
+const sizeOf = (path: string): number => {
+  try {
+    const found = lstatSync(path);
+    return found.isFile() ? found.size : 0;
+  } catch {
+    return 0;
+  }
 };
 
 const directoriesOf = (gitDir: string): readonly string[] => {
@@ -128,27 +175,33 @@ export const repositoriesAbove = (roots: readonly string[]): readonly string[] =
  * configuration includes, and the folders of hooks that it names. `entry` is a `.git` of any form, or a directory that
  * git would take for one; where it leads out of the roots, its settings count all the same.
  */
-export const obeyedElsewhere = (entry: string): readonly ObeyedElsewhere[] => {
+export const obeyedElsewhere = (
+  entry: string,
+  spend: ObeyedBudget = createObeyedBudget(),
+): readonly ObeyedElsewhere[] => {
   const gitDir = gitDirOf(entry);
   if (gitDir === undefined) return [];
   const dirs = directoriesOf(gitDir);
   const found = new Map<string, ObeyedElsewhere>();
-  const add: Add = (kind, name) => {
+  const add: Search["add"] = (kind, name) => {
+    if (found.has(`${kind} ${name}`)) return;
     const real = resolveTarget(name);
     // Hooks count inside as well: git writes there, and must not write those.
     if (kind === "hooks" || !insideRoots(real, dirs)) found.set(`${kind} ${name}`, { kind, name, real });
   };
-  const seen = new Set<string>();
+  const search: Search = { add, spend, seen: new Set() };
   const files = dirs.flatMap((dir) => ["config", "config.worktree"].map((name) => posix.join(dir, name)));
-  const settings = files.flatMap((file) => settingsWithIncluded(file, add, seen));
-  const valuesOf = (key: string, folders: readonly string[]): readonly string[] =>
-    settings.filter((setting) => setting.key === key).flatMap(({ value }) => pathsIn(value, folders));
+  const settings = files.flatMap((file) => settingsWithIncluded(file, search));
+  const pathsOf = (key: string, folders: readonly string[]): readonly string[] => {
+    const values = new Set(settings.filter((setting) => setting.key === key).map(({ value }) => value));
+    spend("named", values.size * folders.length, gitDir);
+    return [...new Set([...values].flatMap((value) => pathsIn(value, folders)))];
+  };
   const top = GIT_NAME.test(posix.basename(entry)) ? posix.dirname(entry) : gitDir;
-  const hooks = valuesOf("core.hookspath", [top, ...valuesOf("core.worktree", dirs)]);
-  for (const folder of hooks) {
+  for (const folder of pathsOf("core.hookspath", [top, ...pathsOf("core.worktree", dirs)])) {
     add("hooks", folder);
-    addLinks(resolveTarget(folder), "hooks", add);
+    addLinks(resolveTarget(folder), "hooks", search);
   }
-  for (const dir of dirs) addLinks(dir, "config", add);
+  for (const dir of dirs) addLinks(dir, "config", search);
   return [...found.values()];
 };

@@ -1,7 +1,8 @@
-import { mkdir, realpath, rm, rmdir, stat } from "node:fs/promises";
+import { realpath, rm, rmdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isMissing, systemErrorCode } from "../../base/system-error.ts";
 import { readOwnFileSoon } from "../own-files/read-own-file.ts";
+import { makeFolders } from "./own-folder.ts";
 import { realOrFuture } from "./real-or-future.ts";
 import { replaceFile } from "./replace-file.ts";
 import { watchFiles } from "./watch-files.ts";
@@ -45,7 +46,7 @@ export const createDisk = () => ({
 
   /** Writes whole or not at all; creates missing folders. */
   writeText: async (path: string, text: string, mode = 0o644): Promise<void> => {
-    await mkdir(dirname(path), { recursive: true });
+    makeFolders(dirname(path));
     await replaceFile(path, text, mode);
   },
 

@@ -1,5 +1,6 @@
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync } from "node:fs";
-import { systemErrorCode } from "../../base/system-error.ts";
+import { dirname } from "node:path";
+import { isMissing, systemErrorCode } from "../../base/system-error.ts";
 
 /** A folder of ours, held by a descriptor: what is done through `at` happens in it, whatever its name leads to by now. */
 export interface OwnFolder {
@@ -76,6 +77,21 @@ export const ignoringExistence = (make: () => void): boolean => {
   } catch (error) {
     if (systemErrorCode(error) === "EEXIST") return false;
     throw error;
+  }
+};
+
+/**
+ * Makes a folder and those above it that are missing. Node's own recursive mkdir never returns where the system answers that
+ * a parent is missing and it is there, as /proc does.
+ */
+export const makeFolders = (path: string, mode = 0o777): void => {
+  const make = (): boolean => ignoringExistence(() => mkdirSync(path, { mode }));
+  try {
+    make();
+  } catch (error) {
+    if (!isMissing(error) || dirname(path) === path) throw error;
+    makeFolders(dirname(path), mode);
+    make();
   }
 };
 

@@ -19,17 +19,24 @@ export interface UnreadablePolicy {
 const MAX_FILES = 200;
 const MAX_BYTES = 1024 * 1024;
 
-const asPattern = (name: string): RegExp =>
-  new RegExp(
-    `^${name
-      .split("*")
-      .map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"))
-      .join("[^/]*")}$`,
-  );
+/** Whether a name matches a pattern with `*`, in one pass: the pattern may be a workspace's. */
+const matches = (pattern: string, name: string): boolean => {
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop();
+  if (last === undefined) return name === first;
+  if (!name.startsWith(first)) return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return name.length - last.length >= at && name.endsWith(last);
+};
 
 /** Whether an absolute path with `*` in its last part stands for this file. */
 export const isPolicyPattern = (pattern: string, path: string): boolean =>
-  dirname(pattern) === dirname(path) && asPattern(basename(pattern)).test(basename(path));
+  dirname(pattern) === dirname(path) && matches(basename(pattern), basename(path));
 
 /** The files that a pattern stands for, in the order of their names. */
 const expand = (pattern: string): readonly string[] => {
@@ -82,4 +89,5 @@ export const readPolicyFiles = (
 
 /** Calls back soon after a policy file has changed, appeared or gone; returns the stop function. */
 export const watchPolicyFiles = (patterns: readonly string[], changed: () => void): (() => void) =>
-  watchFiles(() => [...expandAll(patterns)].slice(0, MAX_FILES), changed);
+  // By pattern: the many files of one leave those of another watched.
+  watchFiles(() => patterns.flatMap((pattern) => [...expandAll([pattern])].slice(0, MAX_FILES)), changed);

@@ -1,19 +1,16 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  rmSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, constants, fstatSync, fsyncSync, linkSync, openSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { systemErrorCode } from "../../base/system-error.ts";
-import { ignoringExistence, makeOwnFolder, type OwnFolder, ownUser, UnsafeFolder } from "./own-folder.ts";
+import {
+  ignoringExistence,
+  makeFolders,
+  makeOwnFolder,
+  type OwnFolder,
+  ownUser,
+  UnsafeFolder,
+} from "./own-folder.ts";
 import { readDescriptor } from "./read-own-file.ts";
 
 const KEY_BYTES = 32;
@@ -32,7 +29,7 @@ const unusable = (folder: string, why: string, error: unknown): LlmcError =>
 /** The user's state folder, made where it is missing. */
 export const openUserState = (folder: string): OwnFolder => {
   try {
-    mkdirSync(dirname(folder), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(folder), 0o700);
     return makeOwnFolder(folder);
   } catch (error) {
     if (error instanceof UnsafeFolder) throw unusable(folder, error.reason, error);

@@ -2,7 +2,7 @@ import { closeSync, constants, lstatSync, mkdirSync, openSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, dirname, relative, sep } from "node:path";
 import { isMissing } from "../../base/system-error.ts";
-import { ignoringExistence } from "./own-folder.ts";
+import { ignoringExistence, makeFolders } from "./own-folder.ts";
 import { readOwnFileSoon } from "./read-own-file.ts";
 import { replaceFile } from "./replace-file.ts";
 
@@ -46,7 +46,7 @@ const openFolder = (workspace: string, path: string, makeMissing: boolean): Held
   const folder = dirname(path);
   const below = relative(workspace, folder);
   if (below === ".." || below.startsWith(`..${sep}`)) {
-    if (makeMissing) mkdirSync(folder, { recursive: true });
+    if (makeMissing) makeFolders(folder);
     return hold(folder, FOLDER);
   }
   let held = hold(workspace, FOLDER | constants.O_NOFOLLOW);

@@ -258,8 +258,13 @@ export class ManagedProcess {
 
   /** Ends the whole process tree; only the first reason is kept. */
   async end(reason: string, graceMs: number): Promise<void> {
+    await this.endTree(reason, graceMs);
+    await this.gone;
+  }
+
+  /** The same without waiting for the check of what it left. */
+  async endTree(reason: string, graceMs: number): Promise<void> {
     if (this.isRunning) this.reason ??= reason;
     await this.tree.end(graceMs);
-    await this.gone;
   }
 }

@@ -260,7 +260,10 @@ export const createProcesses = (options: ProcessesOptions): Processes & AsyncDis
     [Symbol.asyncDispose]: async () => {
       state.isClosed = true;
       clearInterval(state.timer);
-      await Promise.all(runningProcesses(registry).map((one) => one.end("the server ended", CLOSE_GRACE_MS)));
+      // The runner waits for the checks of all commands, for a limited time.
+      await Promise.all(
+        runningProcesses(registry).map((one) => one.endTree("the server ended", CLOSE_GRACE_MS)),
+      );
       state.guard.close();
     },
   };

@@ -75,7 +75,7 @@ const refuseClosed = (): LlmcError =>
   });
 
 /** The program was another one a moment ago, or the configuration was. */
-const refuseChanged = (): LlmcError =>
+export const refuseChanged = (): LlmcError =>
   new LlmcError("busy", "The program or the allowed roots changed while the command waited.", {
     hint: "Try again.",
   });

@@ -1,8 +1,10 @@
 import { posix } from "node:path";
 import { LlmcError, withHint } from "../../base/error.ts";
 import type { PermitProgram } from "../../policy/permit.ts";
-import { type CommandGate, createCommandGate, type GateOptions } from "./commands.ts";
+import type { Locks } from "../state/locks/locks.ts";
+import { type CommandGate, createCommandGate, type GateOptions, refuseChanged } from "./commands.ts";
 import type { CommandCall } from "./contract.ts";
+import type { WriterTurn } from "./turns/writer-turns.ts";
 import type { UserProgram } from "./user-programs/find-program.ts";
 import {
   type CommandGrant,
@@ -13,6 +15,7 @@ import {
 } from "./user-programs/plan-grant.ts";
 
 interface PermittedGateOptions extends GateOptions {
+  readonly locks: Pick<Locks, "hold">;
   /** Finds a program as the user's shell does; throws if there is none. */
   readonly findProgram: (name: string) => Promise<UserProgram>;
 }
@@ -34,6 +37,10 @@ const isNew = (plan: GrantPlan, grant: CommandGrant): boolean =>
   plan.allowlist.some((entry) => !grant.allowlist.includes(entry)) ||
   plan.powers.some((power) => !grant.powers.includes(power));
 
+/** A path and the folders above it: whoever moves one of them puts another file in its place. */
+const withFoldersAbove = (path: string): readonly string[] =>
+  path === "/" ? [] : [path, ...withFoldersAbove(posix.dirname(path))];
+
 /** Nobody is asked for what would fail all the same. */
 const NO_NETWORK =
   "Commands have no network unless the operator opens it: mcp.tools.allow_outbound_network = true";
@@ -45,6 +52,8 @@ const NO_NETWORK =
  */
 export const createPermittedGate = (options: PermittedGateOptions): CommandGate => {
   const plain = createCommandGate(options);
+  /** What the commands of a line hold, which pass the gate one inside the other. */
+  const heldIn = new WeakMap<WriterTurn, Set<string>>();
 
   /** Without a sandbox nothing keeps commands from it. */
   const hasNetwork = async (): Promise<boolean> =>
@@ -71,16 +80,45 @@ export const createPermittedGate = (options: PermittedGateOptions): CommandGate 
     return plan;
   };
 
+  /** While the work runs, no file tool changes the programs that were granted with the content that they have. */
+  const holdingPrograms = async <T>(
+    { programs }: CommandGrant,
+    turn: WriterTurn | undefined,
+    signal: AbortSignal | undefined,
+    work: () => Promise<T>,
+  ): Promise<T> => {
+    if (programs.length === 0) return work();
+    const held = (turn && heldIn.get(turn)) ?? new Set<string>();
+    if (turn !== undefined) heldIn.set(turn, held);
+    const all = programs.flatMap(({ path, realPath }) => [path, realPath]).flatMap(withFoldersAbove);
+    const keys = [...new Set(all)].filter((key) => !held.has(key));
+    const checked = async (): Promise<T> => {
+      for (const key of keys) held.add(key);
+      const found = await Promise.all(programs.map(({ path }) => options.findProgram(path)));
+      const isSame = found.every(
+        ({ realPath, content }, at) =>
+          realPath === programs[at]?.realPath && content === programs[at]?.content,
+      );
+      if (!isSame) throw refuseChanged();
+      return work();
+    };
+    try {
+      return await options.locks.hold(keys, checked, signal);
+    } finally {
+      for (const key of keys) held.delete(key);
+    }
+  };
+
   /** Does the work with the gate that has the grants that it takes. */
   const permitted = async <T>(
     grant: CommandGrant,
     call: CommandCall,
-    work: (gate: CommandGate) => Promise<T>,
+    work: (gate: CommandGate, grant: CommandGrant) => Promise<T>,
   ): Promise<T> => {
     const permit = call.session?.permit;
     const gate = grant === NO_GRANT ? plain : createCommandGate(withGrant(options, grant));
     try {
-      return await work(gate);
+      return await work(gate, grant);
     } catch (thrown) {
       if (permit === undefined || !(thrown instanceof LlmcError) || thrown.needs === undefined) throw thrown;
       const plan = await askFor(thrown, call, permit);
@@ -94,6 +132,8 @@ export const createPermittedGate = (options: PermittedGateOptions): CommandGate 
     writerOf: (call, signal) => permitted(NO_GRANT, call, (gate) => gate.writerOf(call, signal)),
     check: (call, signal) => permitted(NO_GRANT, call, (gate) => gate.check(call, signal)),
     pass: (call, turn, signal, work) =>
-      permitted(NO_GRANT, call, (gate) => gate.pass(call, turn, signal, work)),
+      permitted(NO_GRANT, call, (gate, grant) =>
+        holdingPrograms(grant, turn, signal, () => gate.pass(call, turn, signal, work)),
+      ),
   };
 };

@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createStand, PYTHON, settings } from "../../../test/escapes/command-stand.ts";
+import { createLiveWriters } from "./live-writers.ts";
 import { createCommandRunner } from "./runner.ts";
 
 describe.each(settings)("a command in $name", (setting) => {
@@ -100,3 +101,34 @@ test("REQ-X10 no command runs on a system that is not Linux, and the answer says
       code: "unavailable",
     });
 });
+
+test.each([
+  ["fails once", 1, { unchecked: 0, checked: 1, open: true }],
+  ["fails again and again", 9, { unchecked: 1, checked: 0, open: false }],
+])(
+  "REQ-D16 FAIL-J1 a check that %s: what the command wrote is obeyed only after one that passed",
+  async (_what, failures, expected) => {
+    await using stand = await createStand({ name: "plain", tier: "plain" });
+    const { root } = stand.workspace;
+    const seen = { unchecked: 0, checked: 0 };
+    const writers = createLiveWriters(() => seen.unchecked++);
+    writers.onChecked(() => seen.checked++);
+    await using runner = createCommandRunner({ mode: () => "auto", tiers: ["plain"], writers });
+    let left = failures;
+    const command = {
+      request: { argv: ["/bin/sh", "-c", "echo > llmc.toml"] as const, cwd: root, timeoutMs: 10_000 },
+      profile: { writable: [root], protectedInside: [], hidden: [], network: false },
+      quarantineNew: async () => {
+        if (left-- > 0) throw new Error("the scan failed");
+        return [];
+      },
+    };
+    const outcome = await runner.runTogether([command], undefined).then(
+      () => "ran",
+      () => "failed",
+    );
+    expect(outcome).toBe(expected.open ? "ran" : "failed");
+    expect(seen).toEqual({ unchecked: expected.unchecked, checked: expected.checked });
+    expect(writers.mayHaveWritten(join(root, "llmc.toml"))).toBe(!expected.open);
+  },
+);

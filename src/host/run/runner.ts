@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createBoundedQueue } from "../../base/bounded-queue.ts";
 import { LlmcError } from "../../base/error.ts";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
@@ -79,6 +80,9 @@ interface State extends RunResources {
   readonly trees: LiveTrees;
 }
 
+/** A check that failed is repeated after this time: the system may have been out of descriptors or memory for a moment. */
+const CHECK_AGAIN_MS = 250;
+
 const startIn = async (
   state: State,
   tier: Tier,
@@ -97,11 +101,14 @@ const startIn = async (
   });
   let made: ProcessTree | undefined;
   let finished = (): void => {};
-  const checked = command.profile.writable.length === 0 ? undefined : state.options.writers?.add(run);
+  const { writable } = command.profile;
+  const writer = writable.length === 0 ? undefined : state.options.writers?.add(run, writable);
+  let isChecked = false;
   const close = async (): Promise<void> => {
     made?.close();
     // Before its list of mounts is closed, which tells what it could write.
-    checked?.();
+    if (isChecked) writer?.checked();
+    else writer?.unchecked();
     try {
       await run.close();
     } finally {
@@ -112,6 +119,12 @@ const startIn = async (
   const quarantine = async (phase: RunPhase): Promise<readonly Quarantined[]> => {
     const quarantined = await run.quarantine(phase);
     if (quarantined.length > 0) state.options.onQuarantined?.(quarantined);
+    return quarantined;
+  };
+  const check = async (phase: RunPhase): Promise<readonly Quarantined[]> => {
+    const again = () => sleep(CHECK_AGAIN_MS).then(() => quarantine(phase));
+    const quarantined = await quarantine(phase).catch(again);
+    isChecked = true;
     return quarantined;
   };
   try {
@@ -130,7 +143,7 @@ const startIn = async (
       quarantineNew: () => quarantine("running"),
       finish: async (phase = "long run ended") => {
         try {
-          return await quarantine(phase);
+          return await check(phase);
         } finally {
           watch?.stop();
           await close();
@@ -139,6 +152,9 @@ const startIn = async (
     };
   } catch (thrown) {
     await made?.end(0);
+    // What was never started has left nothing.
+    if (made === undefined) isChecked = true;
+    else await check("short run ended").catch(() => {});
     await close();
     throw explainStart(thrown);
   }

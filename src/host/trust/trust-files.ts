@@ -3,6 +3,7 @@ import { chmod, mkdir, open, readdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { systemErrorCode } from "../../base/system-error.ts";
 import { createDisk } from "../own-files/disk.ts";
+import { makeFolders } from "../own-files/own-folder.ts";
 
 /** A record names keys and values of one file; a megabyte is far beyond any of them. */
 const MAX_RECORD_BYTES = 1_048_576;
@@ -32,7 +33,7 @@ export const createTrustFiles = () => ({
 
   /** Makes the folder for the owner alone, so that it can be watched and written. */
   makeFolder: async (folder: string): Promise<void> => {
-    await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(folder), 0o700);
     await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
       if (systemErrorCode(error) !== "EEXIST") throw error;
     });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The bodies of doc1 §5: requests are validated against them, and the OpenAPI document is generated from them. */
+/** The bodies of the HTTP endpoints: requests are validated against them, and the OpenAPI document is generated from them. */
 
 const sessionId = z
   .string()

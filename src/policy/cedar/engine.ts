@@ -83,6 +83,9 @@ const problemIn =
 
 interface ParsedPolicy extends LoadedPolicy {
   readonly text: string;
+  /** Its place, which names it where it has no id of its own. */
+  readonly position: string;
+  readonly mayPermit: boolean;
 }
 
 interface Parsed {
@@ -115,13 +118,24 @@ const parseOne = (
   const { json } = answer;
   const annotations = json.annotations ?? {};
   // An annotation may have no value.
-  const { id = `${file.name}#${number}` } = annotations as Readonly<Record<string, string | null>>;
+  const position = `${file.name}#${number}`;
+  const { id = position } = annotations as Readonly<Record<string, string | null>>;
   if (id === null || ("id" in annotations && !POLICY_ID.test(id)))
     return { problems: [{ ...at, message: BAD_ID }], warnings: [] };
   const { problems, warnings } = remarksOn(json, id);
   const waits = json.effect === "permit" && !file.mayPermit;
   return {
-    policy: { id, file: file.name, line: at.line, effect: json.effect, annotations, waits, text },
+    policy: {
+      id,
+      position,
+      file: file.name,
+      line: at.line,
+      effect: json.effect,
+      annotations,
+      waits,
+      text,
+      mayPermit: file.mayPermit,
+    },
     problems: problems.map((message) => ({ ...at, message })),
     warnings: warnings.map((message) => ({ ...at, message })),
   };
@@ -155,6 +169,14 @@ const parseFile = (cedar: Cedar, schema: string, file: PolicyFile): Parsed => {
     problems: [...parsed.flatMap(({ problems }) => problems), ...found.problems],
     warnings: [...parsed.flatMap(({ warnings }) => warnings), ...found.warnings],
   };
+};
+
+/** An id that a workspace takes from the operator is not its own: its policy is known by its place. */
+const withOwnIds = (policies: readonly ParsedPolicy[]): readonly ParsedPolicy[] => {
+  const operators = new Set(policies.filter(({ mayPermit }) => mayPermit).map(({ id }) => id));
+  return policies.map((policy) =>
+    !policy.mayPermit && operators.has(policy.id) ? { ...policy, id: policy.position } : policy,
+  );
 };
 
 const findDuplicates = (policies: readonly ParsedPolicy[]): readonly PolicyProblem[] => {
@@ -252,7 +274,7 @@ export const compilePolicies = (
 ): Compilation => {
   const schema = policySchema(actions);
   const parsed = files.map((file) => parseFile(cedar, schema, file));
-  const policies = parsed.flatMap((one) => one.policies);
+  const policies = withOwnIds(parsed.flatMap((one) => one.policies));
   const problems = [...parsed.flatMap((one) => one.problems), ...findDuplicates(policies)];
   if (problems.length > 0) return { ok: false, problems };
   const staticPolicies = {
@@ -268,7 +290,9 @@ export const compilePolicies = (
   return {
     ok: true,
     compiled: {
-      policies: policies.map(({ text: _text, ...policy }) => policy),
+      policies: policies.map(
+        ({ text: _text, position: _position, mayPermit: _mayPermit, ...policy }) => policy,
+      ),
       warnings: parsed.flatMap((one) => one.warnings),
       decide: decideWith(cedar, slot),
     },

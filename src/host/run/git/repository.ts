@@ -21,19 +21,32 @@ export interface GitRepository {
 
 const MAX_ALTERNATES_BYTES = 64 * 1024;
 
-/** Other object stores that git would read, and those that they name in turn; five deep, as git goes. */
-export const alternatesOf = (objects: string, depth = 0): readonly string[] => {
+/** More than anybody has: each of them is looked up before git runs. */
+const MAX_ALTERNATES = 100;
+
+/** The stores that a store's list names. */
+const namedAlternates = (objects: string): readonly string[] => {
   const list = posix.join(objects, "info/alternates");
   if (!exists(list)) return [];
   const text = readText(list, MAX_ALTERNATES_BYTES);
   // Git would unquote a quoted line; we do not, and refuse it.
-  if (text === undefined || depth > 5 || /^"/m.test(text))
+  if (text === undefined || /^"/m.test(text))
     throw refusedRepository("its list of alternates cannot be read");
-  const stores = text
+  return text
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"))
     .map((line) => posix.resolve(objects, line));
-  return stores.flatMap((store) => [store, ...alternatesOf(store, depth + 1)]);
+};
+
+/** Other object stores that git would read, and those that they name in turn. */
+export const alternatesOf = (objects: string): readonly string[] => {
+  const stores = new Set([objects]);
+  // A set goes on with what is added while it is read.
+  for (const store of stores) {
+    for (const named of namedAlternates(store)) stores.add(named);
+    if (stores.size > MAX_ALTERNATES) throw refusedRepository("it has too many alternates");
+  }
+  return [...stores].slice(1);
 };
 
 /** What git takes for a HEAD (validate_headref): a branch, or the id of a commit. */

@@ -1,4 +1,5 @@
 import type { ReachedLimit } from "../../../base/limit-notes.ts";
+import type { ProgramRequest } from "../../../policy/permit.ts";
 import type { ExpansionBudget } from "../../../policy/shell/expansion-budget.ts";
 import { refuseShellCommand } from "../../../policy/shell/refusals.ts";
 import type { ShellCommand } from "../../../policy/shell/shell-line.ts";
@@ -82,6 +83,13 @@ export const isProgram = (stage: Stage): stage is ProgramStage =>
 
 /** What a program's stage asks of the gate. */
 export const commandCall = (
-  { call: { timeoutSeconds, session } }: LineExecution,
+  { call: { timeoutSeconds, session }, programs }: LineExecution,
   { argv, state }: ProgramStage,
-): CommandCall => ({ command: argv, cwd: state.cwd, env: environmentOf(state), timeoutSeconds, session });
+): CommandCall => {
+  const { permit } = session ?? {};
+  const midway =
+    session === undefined || permit === undefined || programs.length === 0
+      ? session
+      : { ...session, permit: (request: ProgramRequest) => permit({ ...request, isMidway: true }) };
+  return { command: argv, cwd: state.cwd, env: environmentOf(state), timeoutSeconds, session: midway };
+};

@@ -77,3 +77,21 @@ test("FAIL-J1 a folder is read again while a later change may bear the same time
   expect(await readNow()).toEqual(["/old", "/old/new"]);
   expect(await readNow()).toEqual([]);
 });
+
+test("FAIL-D6 many who ask at once share one reading, and a folder that keeps changing holds nobody up", async () => {
+  await using workspace = await createWorkspace();
+  const reads: string[] = [];
+  const index = indexOf(workspace.root, (path) => reads.push(path));
+  await index.update();
+  reads.length = 0;
+  await Promise.all(Array.from({ length: 50 }, () => index.update()));
+  // The folder was made just now: each reading counts as one that may be outdated.
+  expect(reads.length).toBeLessThanOrEqual(2);
+  let isOver = false;
+  const others = Array.from({ length: 3 }, async () => {
+    while (!isOver) await index.update();
+  });
+  await index.update();
+  isOver = true;
+  await Promise.all(others);
+});

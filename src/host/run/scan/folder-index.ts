@@ -99,9 +99,11 @@ interface State<T> {
   readonly options: FolderIndexOptions<T>;
   readonly maxFolders: number;
   readonly known: Map<string, Folder<T>>;
-  /** Folders to read. */
-  queue: string[];
+  /** Folders that the next batch reads; a batch reads those below them that are new as well. */
+  pending: Set<string>;
   reading: Promise<void> | undefined;
+  /** The batch after the one that is being read. */
+  next: Promise<void> | undefined;
   /** All that was found, until something is read again. */
   list: readonly T[] | undefined;
   isWhole: boolean;
@@ -156,11 +158,12 @@ const remember = <T>(
   });
 };
 
-/** What the entries of a folder are; those to be entered are queued. */
+/** What the entries of a folder are; those to be entered are added to the next level. */
 const classifyEntries = async <T>(
   state: State<T>,
   path: string,
   entries: readonly Entry[],
+  below: Set<string>,
 ): Promise<readonly T[]> => {
   const { classifyFolder, classify, unknown, skips } = state.options;
   const own = classifyFolder(path, entries);
@@ -172,12 +175,12 @@ const classifyEntries = async <T>(
     found.push(...kinds);
     if (!enter || !entry.isDirectory() || state.known.has(inner) || skips(inner)) continue;
     if (pathBytes(inner) > MAX_PATH_BYTES) found.push(unknown(inner));
-    else state.queue.push(inner);
+    else below.add(inner);
   }
   return found;
 };
 
-const readFolder = async <T>(state: State<T>, path: string): Promise<void> => {
+const readFolder = async <T>(state: State<T>, path: string, below: Set<string>): Promise<void> => {
   state.list = undefined;
   const lookedAt = Date.now();
   const entry = await lstat(systemPath(path)).catch(() => undefined);
@@ -189,31 +192,43 @@ const readFolder = async <T>(state: State<T>, path: string): Promise<void> => {
   if (folder === undefined) return;
   // The owner of an inaccessible folder can make it accessible again, so its content counts as unknown.
   const found =
-    entries === undefined ? [state.options.closed(path)] : await classifyEntries(state, path, entries);
+    entries === undefined ? [state.options.closed(path)] : await classifyEntries(state, path, entries, below);
   remember(state, path, folder, lookedAt, found);
 };
 
-const readQueue = async <T>(state: State<T>): Promise<void> => {
-  while (state.queue.length > 0) {
-    const level = state.queue.values();
-    state.queue = [];
+const readBatch = async <T>(state: State<T>): Promise<void> => {
+  let level = state.pending;
+  state.pending = new Set();
+  while (level.size > 0) {
+    const paths = level.values();
+    const below = new Set<string>();
     // All readers share one iterator, so that each folder is read by the next free reader.
     const reader = async (): Promise<void> => {
-      for (const path of level) await readFolder(state, path);
+      for (const path of paths) await readFolder(state, path, below);
     };
     await Promise.all(Array.from({ length: READERS }, reader));
-  }
-};
-
-/** Only one update runs at a time; concurrent callers wait for it. */
-const readAll = async <T>(state: State<T>): Promise<void> => {
-  while (state.queue.length > 0 || state.reading !== undefined) {
-    state.reading ??= readQueue(state).finally(() => {
-      state.reading = undefined;
-    });
-    await state.reading;
+    level = below;
   }
   state.isScanned = true;
+};
+
+/** Starts the next batch as soon as the one under way has ended. */
+const startNext = async <T>(state: State<T>): Promise<void> => {
+  await state.reading?.catch(() => {});
+  state.next = undefined;
+  state.reading = readBatch(state).finally(() => {
+    state.reading = undefined;
+  });
+  await state.reading;
+};
+
+/**
+ * Waits until everything that is pending was read. The batch under way may have read a folder before it changed, so the
+ * next one reads it again; what others ask for later is waited for by them.
+ */
+const readPending = async <T>(state: State<T>): Promise<void> => {
+  if (state.pending.size > 0) state.next ??= startNext(state);
+  await (state.next ?? state.reading);
 };
 
 const update = async <T>(state: State<T>): Promise<void> => {
@@ -221,18 +236,18 @@ const update = async <T>(state: State<T>): Promise<void> => {
   if (!state.isWhole && known.size < maxFolders * ROOM_AGAIN) {
     known.clear();
     state.children.clear();
-    state.queue = [...state.options.roots];
+    state.pending = new Set(state.options.roots);
     state.isWhole = true;
   }
   const paths = [...known.keys()];
   for (let at = 0; at < paths.length; at += CHECKS_AT_ONCE) {
     for (const path of paths.slice(at, at + CHECKS_AT_ONCE)) {
       const folder = known.get(path);
-      if (folder !== undefined && hasChanged(path, folder)) state.queue.push(path);
+      if (folder !== undefined && hasChanged(path, folder)) state.pending.add(path);
     }
     await nextTurn();
   }
-  await readAll(state);
+  await readPending(state);
 };
 
 const updateWithin = async <T>(state: State<T>, maxMs: number): Promise<boolean> => {
@@ -240,11 +255,11 @@ const updateWithin = async <T>(state: State<T>, maxMs: number): Promise<boolean>
   let checks = 0;
   for (const [path, folder] of state.known) {
     if (checks % CHECKS_PER_CLOCK === 0 && performance.now() > endsAt) break;
-    if (hasChanged(path, folder)) state.queue.push(path);
+    if (hasChanged(path, folder)) state.pending.add(path);
     checks++;
   }
   const isAll = checks === state.known.size;
-  await readAll(state);
+  await readPending(state);
   return isAll;
 };
 
@@ -255,8 +270,9 @@ export const createFolderIndex = <T>(options: FolderIndexOptions<T>): FolderInde
     maxFolders: options.maxFolders ?? MAX_FOLDERS,
     known: new Map(),
     children: new Map(),
-    queue: [...options.roots],
+    pending: new Set(options.roots),
     reading: undefined,
+    next: undefined,
     list: undefined,
     isWhole: true,
     isScanned: false,

@@ -1,5 +1,6 @@
 import { insideRoots } from "../../../policy/paths.ts";
 import {
+  createObeyedBudget,
   type ObeyedElsewhere,
   obeyedElsewhere,
   repositoriesAbove,
@@ -17,13 +18,16 @@ export interface ObeyedName extends Omit<ObeyedElsewhere, "kind"> {
 export const obeyedNamesOf = (
   findings: readonly Finding[],
   roots: readonly string[],
-): readonly ObeyedName[] => [
-  ...repositoriesAbove(roots).flatMap(obeyedElsewhere),
-  ...findings.flatMap(({ kind, path, isLink }): readonly ObeyedName[] => {
-    if (kind === "git") return obeyedElsewhere(path);
-    return kind === "startup" && isLink ? [{ kind, name: path, real: resolveTarget(path) }] : [];
-  }),
-];
+): readonly ObeyedName[] => {
+  const spend = createObeyedBudget();
+  return [
+    ...repositoriesAbove(roots).flatMap((path) => obeyedElsewhere(path, spend)),
+    ...findings.flatMap(({ kind, path, isLink }): readonly ObeyedName[] => {
+      if (kind === "git") return obeyedElsewhere(path, spend);
+      return kind === "startup" && isLink ? [{ kind, name: path, real: resolveTarget(path) }] : [];
+    }),
+  ];
+};
 
 /** Names that now resolve to another target, because a link in the path, which no mount can cover, was replaced. */
 export const findRedirected = (names: readonly ObeyedName[], roots: readonly string[]): readonly string[] =>

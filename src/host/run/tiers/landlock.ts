@@ -1,7 +1,8 @@
 import { openSync, writeFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { isInside } from "../../../base/paths.ts";
-import { canMarkByLimit, processLimit } from "../tree/limits.ts";
+import { processLimit } from "../../os/process-limit.ts";
+import { canMarkByLimit } from "../tree/limits.ts";
 import type { TreeMark } from "../tree/process-scan.ts";
 import type { Launch } from "../tree/process-tree.ts";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";

@@ -1,6 +1,7 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { LlmcError } from "../../../base/error.ts";
+import { processLimit } from "../../os/process-limit.ts";
 import { findSystemProgram } from "../../os/system-programs.ts";
 import type { TreeMark } from "./process-scan.ts";
 
@@ -13,27 +14,11 @@ export interface CommandLimits {
   readonly dataBytes?: number;
 }
 
-/** Default number of processes and threads that a command may add to those that are already running. */
-const MORE_PROCESSES = 256;
-
 export const createMark = (): TreeMark => ({
   id: randomBytes(12).toString("hex"),
   // Microseconds of CPU for a realtime process: 35 years and more, so it limits nothing.
   realtimeLimit: String(2 ** 50 + randomInt(2 ** 47)),
 });
-
-/**
- * The kernel counts threads of the user over the whole machine, so a fixed number would fail on a busy desktop.
- * Root is not counted at all.
- */
-export const processLimit = (more = MORE_PROCESSES): number => {
-  try {
-    const threads = /\/(\d+) /.exec(readFileSync("/proc/loadavg", "utf8"))?.[1];
-    return Number(threads ?? 4096) + more;
-  } catch {
-    return 4096 + more;
-  }
-};
 
 /** False inside another command of ours, whose mark cannot be replaced by one that is higher. */
 export const canMarkByLimit = (): boolean => {

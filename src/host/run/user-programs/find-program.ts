@@ -101,14 +101,16 @@ const findInterpreter = async (path: string, user: User): Promise<string | undef
   return found[0]?.path;
 };
 
+/** Whether callers may write there. Roots that contain the system's own folders say nothing about those. */
+const isWritable = (path: string, { workspace, otherRoots = [] }: User): boolean =>
+  isInside(path, workspace) || (!isSystem(path) && otherRoots.some((root) => isInside(path, root)));
+
 /** A file of the workspace names and links to what it likes: what it opens must be a program of the user's own. */
 const isUsersProgram = async (path: string, user: User): Promise<boolean> => {
   if (isSystem(path)) return true;
   const found = await candidatesFor(posix.basename(path), user);
   const real = await Promise.all(found.map((one) => realpath(one.path).catch(() => one.path)));
-  return [...found.map((one) => one.path), ...real].some(
-    (one) => one === path && !isInside(one, user.workspace),
-  );
+  return [...found.map((one) => one.path), ...real].some((one) => one === path && !isWritable(one, user));
 };
 
 const readPathsFor = async (
@@ -127,7 +129,7 @@ const readPathsFor = async (
   return [...new Set(folders)].filter(
     (path, _at, all) =>
       !isSystem(path) &&
-      !isInside(path, user.workspace) &&
+      !isWritable(path, user) &&
       !all.some((other) => other !== path && isInside(path, other)),
   );
 };
@@ -164,7 +166,7 @@ export const findUserProgram = async (written: string, user: User): Promise<User
   const name = posix.basename(path);
   const interpreter = await findInterpreter(path, user);
   const realPath = await realpath(path);
-  const isOfWorkspace = isInside(path, user.workspace) || isInside(realPath, user.workspace);
+  const isOfWorkspace = isWritable(path, user) || isWritable(realPath, user);
   const isByName = SYSTEM_PATH.includes(posix.dirname(path));
   const otherIn = (where: string): string | undefined =>
     candidates.find((one) => one.location === where && one.path !== path)?.path;

@@ -9,6 +9,14 @@ export interface CommandGrant {
   /** As PROGRAM:POWER. */
   readonly powers: readonly string[];
   readonly readPaths: readonly string[];
+  /** Programs of the workspace, which callers may write: they were granted with this content. */
+  readonly programs: readonly GrantedProgram[];
+}
+
+interface GrantedProgram {
+  readonly path: string;
+  readonly realPath: string;
+  readonly content: string;
 }
 
 export interface GrantPlan extends CommandGrant {
@@ -16,16 +24,17 @@ export interface GrantPlan extends CommandGrant {
   readonly path: string | undefined;
   readonly realPath: string | undefined;
   readonly meaning: readonly string[];
-  /** Names the content of a program in the workspace, which callers may write. */
+  /** Names the content of a program in the workspace. */
   readonly content: string;
 }
 
-export const NO_GRANT: CommandGrant = { allowlist: [], powers: [], readPaths: [] };
+export const NO_GRANT: CommandGrant = { allowlist: [], powers: [], readPaths: [], programs: [] };
 
 export const joinGrants = (a: CommandGrant, b: CommandGrant): CommandGrant => ({
   allowlist: [...a.allowlist, ...b.allowlist],
   powers: [...a.powers, ...b.powers],
   readPaths: [...a.readPaths, ...b.readPaths],
+  programs: [...a.programs, ...b.programs],
 });
 
 /** PROGRAM:POWER; anything else is a program. */
@@ -56,6 +65,7 @@ export const planGrant = async (
     allowlist: [entry],
     powers: usual.map((power) => `${name}:${power}`),
     readPaths,
+    programs: content === "" ? [] : [{ path, realPath, content }],
     path,
     realPath,
     meaning: [

@@ -8,6 +8,8 @@ import { readOwnFileSoon } from "../../own-files/read-own-file.ts";
 export interface User {
   readonly home: string;
   readonly workspace: string;
+  /** Further folders that callers may write. */
+  readonly otherRoots?: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 

@@ -1,0 +1,50 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { tempWorkspace } from "../../../test/app.ts";
+import { obeyedElsewhere } from "./obeyed-elsewhere.ts";
+
+const LINES = 40_000;
+const many = (line: (at: number) => string): string =>
+  Array.from({ length: LINES }, (_, at) => line(at)).join("\n");
+
+/** A directory that git would take for a repository, as a clone may bring one. */
+const repository = (files: Readonly<Record<string, string>>): string =>
+  join(
+    tempWorkspace(Object.fromEntries(Object.entries(files).map(([name, text]) => [`r/${name}`, text]))),
+    "r",
+  );
+
+const BARE = { HEAD: "ref: refs/heads/x\n", "objects/x": "", "refs/x": "" };
+
+describe("FAIL-D6 FAIL-J6 what git obeys elsewhere is found in bounded time, or nothing is changed", () => {
+  it.each<[string, Readonly<Record<string, string>>]>([
+    ["very many folders of hooks", { config: `[core]\n${many((at) => `hooksPath = h${at}`)}` }],
+    [
+      "folders of hooks times work trees",
+      { config: `[core]\n${many((at) => (at % 2 === 0 ? `hooksPath = h${at}` : `worktree = w${at}`))}` },
+    ],
+    [
+      "a configuration that git reads and we would not",
+      { config: `[core]\n${" ".repeat(1_100_000)}hooksPath = h` },
+    ],
+    [
+      "very many included files",
+      {
+        config: `[include]\n${Array.from({ length: 1100 }, (_, at) => `path = i${at}`).join("\n")}`,
+      },
+    ],
+  ])("%s", (_what, files) => {
+    expect(() => obeyedElsewhere(repository({ ...BARE, ...files }))).toThrow(/more settings, links or hooks/);
+  });
+
+  it("a link after 20,000 other entries is found, and the same folder named 2,000 times is read once", () => {
+    const lines = Array.from({ length: 2000 }, (_, at) => `hooksPath = ${"./".repeat(at % 9)}hk`).join("\n");
+    const dir = repository({ ...BARE, config: `[core]\n${lines}` });
+    mkdirSync(join(dir, "hk"));
+    for (let at = 0; at < 21_000; at++) writeFileSync(join(dir, "hk", String(at)), "");
+    symlinkSync("../../target", join(dir, "hk", "zz-link"));
+    const names = obeyedElsewhere(dir).map(({ name }) => name);
+    expect(names).toContain(join(dir, "hk/zz-link"));
+  });
+});
