@@ -6,6 +6,8 @@ import { ENTRIES } from "./sections.ts";
 import { describeConfig, toJson } from "./show.ts";
 import { fullTemplate } from "./template.ts";
 
+const NO_EFFECT = ["mcp.security.air_gapped_mode"];
+
 const entryOf = (key: string) => {
   const entry = ENTRIES.get(key);
   if (entry === undefined) throw new Error(`there is no ${key}`);

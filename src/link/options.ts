@@ -3,7 +3,7 @@ import { flag, section, whole } from "../base/option.ts";
 export const linkSections = [
   section("mcp", "What the server offers and how much it does at once.", {
     subprocess: flag(
-      true,
+      false,
       false,
       "Over stdio, run what parses input as a process of its own, beside the one that does the work; false: one process.",
       { restart: true },

@@ -3,7 +3,7 @@ import type { Snapshot } from "../link/snapshot.ts";
 
 /** What the supervisor has to know of the configuration. */
 export interface FrontSettings {
-  /** `mcp.subprocess`. */
+  /** Whether front and core are processes of their own. */
   readonly isSplit: boolean;
   /** `mcp.sandbox_enabled`: left out, whatever the machine can; written out, what it says. */
   readonly sandbox: "off" | "auto" | "required";
@@ -21,9 +21,11 @@ export interface CachedStart {
 export const frontSettingsOf = ({ config: { mcp }, origins }: Loaded): FrontSettings => {
   const isWritten = (origins.get("mcp.sandbox_enabled")?.source ?? "default") !== "default";
   const wanted = isWritten ? "required" : "auto";
+  const sandbox = mcp.sandbox_enabled ? wanted : "off";
   return {
-    isSplit: mcp.subprocess,
-    sandbox: mcp.sandbox_enabled ? wanted : "off",
+    // One process cannot be sandboxed: it does the work.
+    isSplit: mcp.subprocess || sandbox === "required",
+    sandbox,
     maxMemoryMb: mcp.max_memory_mb,
     poolSize: mcp.performance.connection_pool_size,
   };

@@ -2,20 +2,17 @@ import type { Writable } from "node:stream";
 import { createLineSplitter } from "../base/line-splitter.ts";
 import { cleanName } from "../base/text.ts";
 import { parseServe } from "../cli/serve-flags.ts";
-import { EFFECTS, LOCAL } from "../core/contract.ts";
 import { descendsFrom, listenPrivately, ownUserId, peerOf } from "../host/net/private-socket.ts";
 import { removeSocketFolder } from "../host/net/socket-folder.ts";
 import { lazyParseArgs, newKey } from "../host/os/lazy-builtins.ts";
 import { claimStdout } from "../host/os/stdio.ts";
-import { identitiesOf, removeStartCache, writeStartCache } from "../host/own-files/start-cache.ts";
 import { createCallTable } from "../link/call-table.ts";
 import { createEventLog } from "../link/event-log.ts";
 import { createLinkServer } from "../link/link-server.ts";
 import { createSealedState } from "../link/sealed-state.ts";
-import type { Snapshot } from "../link/snapshot.ts";
-import { type App, type AppRequest, createApp } from "./app.ts";
-import { type CachedStart, frontSettingsOf } from "./front-settings.ts";
-import { policyPaths } from "./policy-texts.ts";
+import { type App, createApp } from "./app.ts";
+import { keepForNextStart, snapshotOf } from "./keep-start.ts";
+
 import { requestOf, type Start } from "./request.ts";
 import { preload, refuseDisabled, surviveStrays, warnOfUnnamedMode } from "./serve.ts";
 import { VERSION } from "./version.ts";
@@ -43,28 +40,6 @@ const WRAPPING_BYTES = 1_048_576;
 /** Fronts that may be there at once: while one replaces another, and one ends. */
 const MAX_FRONTS = 4;
 
-const snapshotOf = ({ core, policy, config }: App): Snapshot => {
-  const { defaultAgentId, defaultModel, defaultBudgetProfile } = core.settings();
-  const local = {
-    agentId: defaultAgentId,
-    sessionId: "",
-    model: defaultModel,
-    transport: "stdio",
-    principal: LOCAL,
-    owner: "",
-    may: new Set<string>(EFFECTS),
-  } as const;
-  return {
-    tools: policy.hasOwn() ? undefined : core.listTools(local),
-    prompts: core.prompts(),
-    templates: core.templates(),
-    instructions: core.instructions(),
-    defaults: { defaultAgentId, defaultModel, defaultBudgetProfile },
-    sendsStructured: core.sendsStructured(),
-    maxFrameBytes: config.current().config.mcp.limits.max_frame_bytes,
-  };
-};
-
 /** Keeps the supervisor and the fronts informed of what clients may list. */
 const publishSnapshots = (app: App, report: (word: string, rest?: string) => void) => {
   const events = createEventLog();
@@ -86,28 +61,6 @@ const publishSnapshots = (app: App, report: (word: string, rest?: string) => voi
   app.core.onResourceUpdated((uri) => events.add({ resource: uri }));
   app.core.onRefreshed(publish);
   return events;
-};
-
-/** After the client has its tool list. */
-const CACHE_MS = 500;
-
-/**
- * Keeps what clients may list for the next start, with the state of all files that it comes from. Custom modules may list
- * something else each time. Once the configuration has changed, some of it waits for that start: then nothing is kept.
- */
-const keepForNextStart = (app: App, request: AppRequest, path: string): void => {
-  const keep = async (): Promise<void> => {
-    const loaded = app.config.current();
-    const files = identitiesOf([loaded.lookedAt, ...loaded.alsoFrom, ...policyPaths(loaded.config, request)]);
-    const snapshot = app.core.settings().customModules === undefined ? snapshotOf(app) : undefined;
-    const value: CachedStart = { settings: frontSettingsOf(loaded), ...(snapshot && { snapshot }) };
-    await writeStartCache(path, files, value);
-  };
-  const timer = setTimeout(() => void keep().catch(() => {}), CACHE_MS).unref();
-  app.config.onChange(() => {
-    clearTimeout(timer);
-    removeStartCache(path);
-  });
 };
 
 interface Control {

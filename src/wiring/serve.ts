@@ -59,6 +59,7 @@ export const serveStreams = async (
   request: AppRequest,
   streams: ProtocolStreams,
   signals: Signals,
+  onServing: (app: App) => void = () => {},
 ): Promise<void> => {
   const app = await createApp(request);
   refuseDisabled(app);
@@ -79,12 +80,17 @@ export const serveStreams = async (
     );
   preload(app);
   warnOfUnnamedMode(app);
+  onServing(app);
   await Promise.race([door.closed, untilStopped(app, signals)]);
   await door.close();
   await app.close();
 };
 
-export const serveStdio = (request: AppRequest, signals: Signals): Promise<void> => {
+export const serveStdio = (
+  request: AppRequest,
+  signals: Signals,
+  onServing?: (app: App) => void,
+): Promise<void> => {
   const { LLMC_PROTOCOL_FD: fd } = request.env;
-  return serveStreams(request, claimStdout(fd === undefined ? undefined : Number(fd)), signals);
+  return serveStreams(request, claimStdout(fd === undefined ? undefined : Number(fd)), signals, onServing);
 };

@@ -20,6 +20,7 @@ const FRONT_FLAGS = [
   "--disable-warning=ExperimentalWarning",
   "--max-semi-space-size=1",
   "--max-old-space-size=64",
+  "--optimize-for-size",
 ];
 const CORE_FLAGS = ["--disable-warning=ExperimentalWarning", "--min-semi-space-size=4"];
 
@@ -56,10 +57,14 @@ const loadSettings = async (start: Start, options: ServeOptions): Promise<FrontS
   return frontSettingsOf(await loadFor(await requestOf(start, options), false));
 };
 
-/** Everything in this process. */
-const serveHere = async (start: Start, options: ServeOptions): Promise<number> => {
+/** Everything in this process; what the next start has to know is kept if it was not known. */
+const serveHere = async (start: Start, options: ServeOptions, cachePath?: string): Promise<number> => {
   const [{ serveStdio }, { requestOf }] = await Promise.all([import("./serve.ts"), import("./request.ts")]);
-  await serveStdio(await requestOf(start, options, true), start.signals);
+  const request = await requestOf(start, options, true);
+  await serveStdio(request, start.signals, (app) => {
+    if (cachePath === undefined) return;
+    void import("./keep-start.ts").then(({ keepForNextStart }) => keepForNextStart(app, request, cachePath));
+  });
   return 0;
 };
 
@@ -167,7 +172,7 @@ export const supervise = async (
   const cachePath = startCachePath(state, digestOf(start, argv));
   const cached = readStartCache(cachePath) as CachedStart | undefined;
   const settings = cached?.settings ?? (await loadSettings(start, options));
-  if (!settings.isSplit) return serveHere(start, options);
+  if (!settings.isSplit) return serveHere(start, options, cached === undefined ? cachePath : undefined);
   const folder = makeSocketFolder(start.env["XDG_RUNTIME_DIR"]);
   try {
     const startFront = createFrontStarter(start, settings, folder);
