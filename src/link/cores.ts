@@ -58,7 +58,7 @@ export class Cores {
     const child = this.#parts.start();
     this.#child = child;
     child.input.on("error", () => {});
-    this.tell(`hello ${this.#parts.hello(this.#generation)}`);
+    this.notify(`hello ${this.#parts.hello(this.#generation)}`);
     this.#parts.onStarted();
     const splitter = createLineSplitter(() => MAX_REPORT_BYTES, 0, {
       onLine: (line) => this.#take(line),
@@ -68,18 +68,18 @@ export class Cores {
     void child.exited.then((exit) => this.#ended(child, exit));
   }
 
-  tell(text: string): void {
+  notify(text: string): void {
     this.#child?.input.write(`${text}\n`);
   }
 
   /** The client has the answer to a line. */
   answered(n: number): void {
-    if (this.#answered.length === 0) setTimeout(() => this.#tellAnswered(), ANSWERED_MS).unref();
+    if (this.#answered.length === 0) setTimeout(() => this.#reportAnswered(), ANSWERED_MS).unref();
     this.#answered.push(n);
   }
 
-  #tellAnswered(): void {
-    this.tell(`answered ${this.#answered.join(" ")}`);
+  #reportAnswered(): void {
+    this.notify(`answered ${this.#answered.join(" ")}`);
     this.#answered = [];
   }
 
@@ -125,7 +125,7 @@ export class Cores {
     this.#isStopping = true;
     const child = this.#child;
     if (child === undefined) return;
-    this.tell("stop");
+    this.notify("stop");
     child.input.end();
     const timer = setTimeout(() => child.kill(), MAX_STOP_MS);
     await child.exited;

@@ -34,7 +34,7 @@ export const createFrontEvents = ({ link, seen, onSeen, isCurrent }: EventParts)
   const resourceListeners = new Set<(uri: string) => void>();
   const { promise: known, resolve: becomeKnown } = Promise.withResolvers<void>();
   let snapshot: Snapshot | undefined;
-  let told = "";
+  let reported = "";
 
   const changed = (kinds: readonly ListKind[]): void => {
     for (const kind of kinds) for (const listener of listListeners) listener(kind);
@@ -47,10 +47,10 @@ export const createFrontEvents = ({ link, seen, onSeen, isCurrent }: EventParts)
   };
 
   const follow = async (generation: number): Promise<void> => {
-    const [ofGeneration, after] = (told || seen()).split(".");
+    const [ofGeneration, after] = (reported || seen()).split(".");
     const isSame = Number(ofGeneration) === generation && after !== undefined;
     // The first front has told its client nothing yet: what it differs from is in its own snapshot.
-    const isFirst = told === "" && seen() === "";
+    const isFirst = reported === "" && seen() === "";
     let fresh: readonly ListKind[] = [];
     let isFirstSnapshot = true;
     await link().listen<WireEvent>(`/v1/events${isSame ? `?after=${after}` : ""}`, (event) => {
@@ -61,11 +61,11 @@ export const createFrontEvents = ({ link, seen, onSeen, isCurrent }: EventParts)
         isFirstSnapshot = false;
         return;
       }
-      if ("reset" in event) changed(isFirst || told !== "" ? fresh : KINDS);
+      if ("reset" in event) changed(isFirst || reported !== "" ? fresh : KINDS);
       else if ("list" in event) changed([event.list]);
       else for (const listener of resourceListeners) listener(event.resource);
-      told = `${generation}.${event.seq}`;
-      onSeen(told);
+      reported = `${generation}.${event.seq}`;
+      onSeen(reported);
     });
   };
 

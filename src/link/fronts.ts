@@ -1,7 +1,7 @@
-import { createLineSplitter } from "../base/line-splitter.ts";
 import { type Child, type ChildExit, restartDelayMs } from "./child.ts";
 import { type ClientLine, type ClientLines, strike } from "./client-lines.ts";
-import { decodeRecord, encodeRecord, type RelayRecord } from "./relay-records.ts";
+import { createFront, type Front, sendTo } from "./front-process.ts";
+import { encodeRecord, type RelayRecord } from "./relay-records.ts";
 
 interface FrontParts {
   readonly lines: ClientLines;
@@ -22,20 +22,6 @@ interface FrontParts {
   readonly onEnded: (exit: ChildExit, isPlanned: boolean) => void;
 }
 
-interface Front {
-  readonly id: number;
-  readonly child: Child;
-  /** Lines of the negotiation that it has read. */
-  readonly negotiated: Set<number>;
-  isHealthy: boolean;
-  questions: number;
-  /** Stopped on purpose. */
-  isRetired: boolean;
-  startedAt: number;
-}
-
-/** Answers of tools are bounded far below; a front that sends more is broken. */
-const MAX_RECORD_BYTES = 128 * 1024 * 1024;
 /** A front that was well and ended is started again soon; one that never was, ever more slowly. */
 const MAX_DELAY_MS = 250;
 const MAX_UNHEALTHY_DELAY_MS = 5000;
@@ -85,7 +71,7 @@ export class Fronts {
     this.#active = front;
     this.#replay(front, ({ fronts }) => fronts > 0);
     this.deliver();
-    this.#send(front, encodeRecord("P"));
+    sendTo(front, encodeRecord("P"));
   }
 
   /** Undefined if it could not be started, or everything is stopped by now. */
@@ -101,38 +87,18 @@ export class Fronts {
       if (this.#active === undefined) this.#startAgain(MAX_UNHEALTHY_DELAY_MS);
       return undefined;
     }
-    const front: Front = {
-      id,
-      child,
-      negotiated: new Set(),
-      isHealthy: false,
-      questions: 0,
-      isRetired: false,
-      startedAt: performance.now(),
-    };
     if (this.#isStopping) {
       child.kill();
       return undefined;
     }
-    child.input.on("error", () => {});
-    const splitter = createLineSplitter(() => MAX_RECORD_BYTES, 0, {
-      onLine: (line) => this.#take(front, decodeRecord(line)),
-      onOversize: () => child.kill(),
-    });
-    child.output.on("data", splitter.push).on("error", () => {});
+    const front = createFront(id, child, (from, record) => this.#take(from, record));
     void child.exited.then((exit) => this.#ended(front, exit));
     this.#parts.onStarted(child.pid);
-    this.#send(front, encodeRecord("I", [], hello(id)));
+    sendTo(front, encodeRecord("I", [], hello(id)));
     const known = snapshot();
-    if (known !== undefined) this.#send(front, encodeRecord("C", [], known));
-    if (core().isReady) this.#send(front, encodeRecord("U", [core().generation]));
+    if (known !== undefined) sendTo(front, encodeRecord("C", [], known));
+    if (core().isReady) sendTo(front, encodeRecord("U", [core().generation]));
     return front;
-  }
-
-  #send({ child }: Front, parts: readonly Uint8Array[]): void {
-    child.input.cork();
-    for (const part of parts) child.input.write(part);
-    queueMicrotask(() => child.input.uncork());
   }
 
   #replay(front: Front, isWanted: (line: ClientLine) => boolean): void {
@@ -141,7 +107,7 @@ export class Fronts {
         if (isWanted(each)) this.#deliver(front, each);
       } else if (!front.negotiated.has(each.n)) {
         front.negotiated.add(each.n);
-        this.#send(front, encodeRecord("R", [each.n], each.answered));
+        sendTo(front, encodeRecord("R", [each.n], each.answered));
       }
     }
   }
@@ -154,11 +120,11 @@ export class Fronts {
     const fields = [line.n, line.generation, line.fronts];
     line.fronts++;
     if (line.refusal === undefined) {
-      this.#send(front, encodeRecord("L", fields, line.body));
+      sendTo(front, encodeRecord("L", fields, line.body));
       return;
     }
     const { size, limit, head, tail } = line.refusal;
-    this.#send(
+    sendTo(
       front,
       encodeRecord("X", [...fields, size, limit, head.toString("base64"), tail.toString("base64")]),
     );
@@ -191,8 +157,8 @@ export class Fronts {
   }
 
   /** Tells every front about the core. */
-  tell(kind: string, fields: readonly number[] = []): void {
-    for (const front of this.#all()) this.#send(front, encodeRecord(kind, fields));
+  notify(kind: string, fields: readonly number[] = []): void {
+    for (const front of this.#all()) sendTo(front, encodeRecord(kind, fields));
   }
 
   pause(): void {
@@ -288,7 +254,7 @@ export class Fronts {
       return;
     }
     this.#replay(candidate, () => false);
-    this.#send(candidate, encodeRecord("P"));
+    sendTo(candidate, encodeRecord("P"));
     const timer = setTimeout(() => {
       if (this.#candidate === candidate) candidate.child.kill();
     }, MAX_START_MS);

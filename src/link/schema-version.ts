@@ -2,7 +2,7 @@
  * The version of what front and core say to each other. A new field that may be left out raises the minor number; anything
  * else raises the major one. Within one major version the core serves every older front.
  */
-export const LINK_SCHEMA = { major: 1, minor: 0 } as const;
+const LINK_SCHEMA = { major: 1, minor: 0 } as const;
 
 export const SCHEMA_HEADER = "x-llmc-schema";
 export const TOKEN_HEADER = "x-llmc-token";

@@ -73,11 +73,11 @@ export class Supervisor {
     this.#cores = new Cores({
       start: parts.startCore,
       onStarted: () => {
-        for (const pid of this.#fronts.pids) this.#cores.tell(`front ${pid}`);
+        for (const pid of this.#fronts.pids) this.#cores.notify(`front ${pid}`);
       },
       hello: (generation) => JSON.stringify({ ...parts.coreHello, generation }),
-      onReady: (generation) => this.#fronts.tell("U", [generation]),
-      onGone: () => this.#fronts.tell("N"),
+      onReady: (generation) => this.#fronts.notify("U", [generation]),
+      onGone: () => this.#fronts.notify("N"),
       onReport: (word, rest) => this.#takeReport(word, rest),
       onFailedStart: ({ code }) => void this.#end(code ?? 1),
       onRestart: (exit) => parts.log(`the core ended (${describeExit(exit)}) and is started again`),
@@ -105,7 +105,7 @@ export class Supervisor {
       onStarted: (pid) => {
         this.#hasStarted = true;
         this.#frontPid = undefined;
-        this.#cores.tell(`front ${pid ?? 0}`);
+        this.#cores.notify(`front ${pid ?? 0}`);
       },
       onEnded: (exit, isPlanned) =>
         parts.log(
@@ -135,7 +135,7 @@ export class Supervisor {
 
   /** Has the core read its configuration again. */
   reload(): void {
-    this.#cores.tell("reload");
+    this.#cores.notify("reload");
   }
 
   stop(): void {

@@ -17,7 +17,7 @@ const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 
 /** Bytes that are kept of each end of an oversize frame: ids are near the start or at the very end. */
-export const ID_WINDOW = 4096;
+const ID_WINDOW = 4096;
 
 /** `"id": …` as the last member. In valid JSON it cannot be nested there. */
 const TRAILING_ID =

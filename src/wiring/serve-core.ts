@@ -181,8 +181,8 @@ export const serveCore = async (start: Start): Promise<void> => {
   keepForNextStart(app, request, hello.cachePath);
   preload(app);
   warnOfUnnamedMode(app);
-  const told = new Promise<"told">((resolve) => start.signals.onTerminate(() => resolve("told")));
-  const reason = await Promise.race([control.stopped, told]);
+  const terminated = new Promise<"told">((resolve) => start.signals.onTerminate(() => resolve("told")));
+  const reason = await Promise.race([control.stopped, terminated]);
   link.close();
   await app.close();
   if (reason === "gone") removeSocketFolder(hello.folder);
