@@ -57,6 +57,10 @@ export class Fronts {
     return this.#active?.child.pid;
   }
 
+  get isHealthy(): boolean {
+    return this.#active?.isHealthy === true;
+  }
+
   get pids(): readonly number[] {
     return this.#all().flatMap(({ child }) => child.pid ?? []);
   }

@@ -31,6 +31,7 @@ const MAX_OPEN_BYTES = 32 * 1024 * 1024;
 const MAX_UNSENT_BYTES = 16 * 1024 * 1024;
 /** How long unfinished answers are waited for after the client closed its end, and for it to read them. */
 const GRACE_MS = 1000;
+const GRACE_CHECK_MS = 50;
 const GROWTH_CHECK_MS = 10_000;
 
 const NEWLINE = Buffer.from("\n");
@@ -160,11 +161,22 @@ export class Supervisor {
       splitter.end();
       this.#hasEnded = true;
       if (this.#lines.open().every(({ isLasting }) => isLasting)) void this.#end(0);
-      else setTimeout(() => void this.#end(0), GRACE_MS);
+      else this.#endSoon();
     });
     input.on("error", () => void this.#end(0));
     output.on("error", () => void this.#end(0));
     output.on("drain", () => this.#fronts.resume());
+  }
+
+  /** What was sent is answered for a while after the end of the input, not counting the time until everything is up. */
+  #endSoon(): void {
+    let leftMs = GRACE_MS;
+    const check = setInterval(() => {
+      if (this.#cores.isReady && this.#fronts.isHealthy) leftMs -= GRACE_CHECK_MS;
+      if (leftMs > 0 && !this.#isStopping) return;
+      clearInterval(check);
+      void this.#end(0);
+    }, GRACE_CHECK_MS);
   }
 
   #checkRoom(): void {
