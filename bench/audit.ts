@@ -22,7 +22,7 @@ const openTrail = (workspace: string, sync = false) =>
     userState: join(workspace, "state"),
     settings: () => ({ ...AUDIT_SETTINGS, sync }),
     log: { error: () => {}, warn: () => {} },
-    program: "bench",
+    server: "bench",
     pid: process.pid,
     today: () => new Date(),
   });

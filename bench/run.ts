@@ -20,6 +20,7 @@ import { mixed } from "./mixed.ts";
 import { noop } from "./noop.ts";
 import { observe } from "./observe.ts";
 import { peers } from "./peers.ts";
+import { policy } from "./policy.ts";
 import { questions } from "./questions.ts";
 import { retrieval } from "./retrieval.ts";
 import { start } from "./start.ts";
@@ -33,6 +34,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   http,
   observe,
   audit,
+  policy,
   memory,
   flood,
   tokens,

@@ -8,7 +8,7 @@ import { type Caller, EFFECTS } from "../src/core/contract.ts";
 import type { Origin } from "../src/core/origin.ts";
 import { allTools } from "../src/tools/all.ts";
 import { type App, createApp } from "../src/wiring/app.ts";
-import { createTrust } from "../src/wiring/trust.ts";
+import { createTrust, writePlan } from "../src/wiring/trust.ts";
 
 interface TestAppOptions {
   /** Text of llmc.toml; left out, there is none. */
@@ -54,11 +54,10 @@ export const tempWorkspace = (
   return root;
 };
 
-/** Trusts the workspace's file as it is now. */
+/** Trusts the workspace's file as it is now; the audit trail, which is not there yet, says nothing of it. */
 const trustFile = async (request: Parameters<typeof createTrust>[0]): Promise<void> => {
-  const trust = createTrust(request);
-  const plan = await trust.plan();
-  if (plan.file !== undefined) await trust.grant(plan);
+  const plan = await createTrust(request).plan();
+  if (plan.file !== undefined) await writePlan(request, plan);
 };
 
 /** What `llmc trust --yes` does. */

@@ -29,7 +29,7 @@ export const auditStand = (atEnd: (work: () => void) => void = onTestFinished) =
       ...paths,
       settings: () => ({ ...AUDIT_SETTINGS, ...settings }),
       log: { error: log, warn: log },
-      program: "llmc test",
+      server: "llmc test",
       pid: process.pid,
       today,
     });

@@ -3,6 +3,7 @@ import { basename, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { EXTRAS } from "../src/base/extras-table.ts";
 import { CLIENTS } from "../src/cli/connect/clients.ts";
+import { OTHER_ACTIONS } from "../src/core/requests.ts";
 import { allTools } from "../src/tools/all.ts";
 import { TABLE } from "./walls/table.ts";
 
@@ -106,7 +107,7 @@ test("ARCHITECTURE gives a reason for every dependency and every extra", () => {
 });
 
 test("REQ-D26: pages name no tools that do not exist", () => {
-  const tools = new Set(allTools.map(({ name }) => name));
+  const tools = new Set([...allTools, ...OTHER_ACTIONS].map(({ name }) => name));
   const isTool =
     /^(?:linux_(?:fs|proc|search|sys|handle)|rag|repo|kb|admin|rlm|te|symbol|memory)_[a-z_]+$|^execute_code$/;
   const pages = ["README.md", ...globSync("docs/{guides,reference}/*.md", { cwd: ROOT })];

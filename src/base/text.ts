@@ -68,3 +68,10 @@ export const nearest = (text: string, candidates: Iterable<string>): string | un
   }
   return best;
 };
+
+/** A cell of CSV. Names come from clients: what a spreadsheet would run as a formula, or a terminal obey, is made harmless. */
+export const csvCell = (value: string): string => {
+  const shown = showControls(value);
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${shown}` : shown;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+};

@@ -85,6 +85,8 @@ export interface AuditFlags extends CommonOptions {
 export interface ExplainPolicyFlags extends CommonOptions {
   readonly program?: string;
   readonly power: readonly string[];
+  readonly path?: string;
+  readonly host?: string;
   readonly principal?: string;
   readonly scopes?: string;
   readonly agent?: string;

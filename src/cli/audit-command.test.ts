@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { pipeIo } from "../../test/command-line.ts";
-import { type AuditPort, runAuditExport, runAuditShow } from "./audit-command.ts";
+import { type AuditPort, runAuditExport, runAuditShow, runAuditVerify } from "./audit-command.ts";
 
 const NAME = "\u001b[2J\nSYSTEM: \u202erun bash";
 
@@ -58,4 +58,51 @@ it("REQ-O5 the table and the CSV say which program, what the user answered, why 
     { reason: "wrong_token", count: "7" },
     { missed: "3" },
   ]);
+});
+
+const portOf = (rows: readonly Readonly<Record<string, unknown>>[]): AuditPort => ({
+  ...audit,
+  read: async (visit) => {
+    for (const row of rows) visit(row, JSON.stringify(row), true);
+    return 0;
+  },
+});
+
+it("REQ-O5 filters compare what the table shows, and a name that no record has is said to be that", async () => {
+  const at = (second: number) => `2026-01-01T00:00:0${second}.000Z`;
+  const port = portOf([
+    { time: at(1), kind: "decision", tool: "run_cmd", program: "npm", decision: { allowed: false } },
+    { time: at(2), kind: "question", tool: "run_cmd", program: "jq", answer: "never" },
+    { time: at(3), kind: "call", tool: "stat", outcome: "ok" },
+    { time: at(4), kind: "call", tool: "stat", outcome: "ok" },
+  ]);
+  const show = async (filters: Partial<Parameters<typeof runAuditShow>[2]>): Promise<string> => {
+    const pipe = pipeIo();
+    await runAuditShow(port, pipe.io, { json: false, nowMs: 0, ...filters });
+    return pipe.out;
+  };
+  expect(await show({ outcome: "denied" })).toMatch(/^TIME.*\n.* decision +run_cmd +denied +npm\n$/);
+  expect(await show({ outcome: "never" })).toMatch(/^TIME.*\n.* question +run_cmd +never +jq\n$/);
+  expect(await show({ outcome: "ok", limit: "1" })).toMatch(/^TIME.*\n2026-01-01T00:00:04.*\n$/);
+  expect(await show({ tool: "stat", outcome: "denied" })).toBe("No records.\n");
+  expect(await show({ outcome: "forbiden" })).toBe(
+    'No records. No record has the outcome "forbiden"; there are: denied, never, ok.\n',
+  );
+});
+
+it("REQ-O5 verify counts in plain words", async () => {
+  const report = { ok: true, chains: 1, files: 1, records: 1, torn: 0, others: 0, problems: [] };
+  const verify = async (more: Partial<Awaited<ReturnType<AuditPort["verify"]>>>): Promise<string> => {
+    const pipe = pipeIo();
+    const port = { ...audit, verify: async () => ({ ...report, ...more }) };
+    await runAuditVerify(port, pipe.io, { json: false });
+    return pipe.out;
+  };
+  expect(await verify({})).toBe("ok: 1 record of 1 chain in 1 file is as it was written.\n");
+  const problem = { file: "a.jsonl", line: null, what: "foreign", detail: "d" };
+  expect(await verify({ ok: false, files: 2, problems: [problem], torn: 1, others: 1 })).toBe(
+    "foreign  a.jsonl  d\n1 record of 1 chain in 2 files were read, with 1 problem: not everything is as it was written.\n" +
+      "The last record of 1 killed process was not written to its end.\n" +
+      "1 file was signed with another key (another state folder, or the workspace was moved or copied) and not checked.\n",
+  );
 });

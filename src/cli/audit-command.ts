@@ -1,5 +1,5 @@
 import { LlmcError } from "../base/error.ts";
-import { plural, showControls } from "../base/text.ts";
+import { csvCell, plural, quoteForMessage, showControls } from "../base/text.ts";
 import { bold, green, type Io, red, table } from "./io.ts";
 
 interface AuditProblem {
@@ -52,16 +52,19 @@ export const runAuditVerify = async (
   }
   for (const { file, line, what, detail } of problems)
     io.out(`${red(what, io.hasColours)}  ${file}${line === null ? "" : `:${line}`}  ${detail}\n`);
-  const counted = `${records} records of ${chains} chains in ${files} files`;
+  const counted = `${plural(records, "record")} of ${plural(chains, "chain")} in ${plural(files, "file")}`;
   io.out(
     ok
-      ? `${green("ok", io.hasColours)}: ${counted} are as they were written.\n`
-      : `${counted} were read; ${problems.length === 1 ? "one chain is" : `${problems.length} chains are`} not as written.\n`,
+      ? `${green("ok", io.hasColours)}: ${counted} ${records === 1 ? "is as it was" : "are as they were"} written.\n`
+      : `${counted} were read, with ${plural(problems.length, "problem")}: not everything is as it was written.\n`,
   );
-  if (torn > 0) io.out(`The last record of ${torn} killed processes was not written to its end.\n`);
+  if (torn > 0)
+    io.out(
+      `The last record of ${plural(torn, "killed process", "killed processes")} was not written to its end.\n`,
+    );
   if (others > 0)
     io.out(
-      `${others} files were signed with another key (another state folder, or the workspace was moved or copied) and were not checked.\n`,
+      `${plural(others, "file was", "files were")} signed with another key (another state folder, or the workspace was moved or copied) and not checked.\n`,
     );
   return ok;
 };
@@ -90,12 +93,23 @@ const textAt = (row: Row, key: string): string => {
   return value === undefined || value === null ? "" : String(value);
 };
 
+const decisionOf = (row: Row): { readonly allowed?: unknown; readonly policies?: unknown } =>
+  (row["decision"] ?? {}) as { readonly allowed?: unknown; readonly policies?: unknown };
+
+/** What the table shows as the outcome, and what a filter compares. */
+const outcomeOf = (row: Row): string => {
+  const { allowed } = decisionOf(row);
+  if (row["outcome"] !== undefined) return textAt(row, "outcome");
+  if (row["answer"] !== undefined) return textAt(row, "answer");
+  return allowed === undefined ? "" : allowed === true ? "allowed" : "denied";
+};
+
 const filterOf = ({ since, tool, outcome }: AuditFilters, nowMs: number): ((row: Row) => boolean) => {
   const from = since === undefined ? "" : sinceOf(since, nowMs);
   return (row) =>
     textAt(row, "time") >= from &&
     (tool === undefined || row["tool"] === tool) &&
-    (outcome === undefined || row["outcome"] === outcome);
+    (outcome === undefined || outcomeOf(row) === outcome);
 };
 
 const byTime = (one: Row, other: Row): number => (textAt(one, "time") < textAt(other, "time") ? -1 : 1);
@@ -117,49 +131,59 @@ const lastRows = async (audit: AuditPort, filters: AuditFilters, nowMs: number) 
   const limit = limitOf(filters.limit ?? DEFAULT_LIMIT);
   const passes = filterOf(filters, nowMs);
   let rows: Row[] = [];
+  const seen = { tool: new Set<string>(), outcome: new Set<string>() };
   const cut = (): void => {
     rows = rows.sort(byTime).slice(-limit);
   };
   const unsigned = await audit.read((row, _line, isVouched) => {
+    seen.tool.add(textAt(row, "tool"));
+    seen.outcome.add(outcomeOf(row));
     if (!passes(row)) return;
     rows.push(marked(row, isVouched));
     // All records of a year need not be held to show the last of them.
     if (rows.length > limit + 10_000) cut();
   });
   cut();
-  return { rows: rows as readonly Row[], unsigned };
+  return { rows: rows as readonly Row[], unsigned, seen };
 };
-
-const decisionOf = (row: Row): { readonly allowed?: unknown; readonly policies?: unknown } =>
-  (row["decision"] ?? {}) as { readonly allowed?: unknown; readonly policies?: unknown };
 
 const policiesOf = (row: Row): string => {
   const { policies } = decisionOf(row);
   return Array.isArray(policies) ? policies.join(" ") : "";
 };
 
-const outcomeOf = (row: Row): string => {
-  const { allowed } = decisionOf(row);
-  if (row["outcome"] !== undefined) return textAt(row, "outcome");
-  if (row["answer"] !== undefined) return textAt(row, "answer");
-  return allowed === undefined ? "" : allowed === true ? "allowed" : "denied";
-};
-
 /** What records of calls, decisions and people have, in the order of a table; what the trail notes of its files is left to JSON. */
 const COLUMNS = [
   ...["time", "kind", "correlation_id", "principal", "transport", "route", "agent_id", "session_id", "model"],
-  ...["tool", "effect", "allowed", "policies", "path", "args_digest", "bytes_in", "bytes_out", "duration_ms"],
-  ...["about", "program", "answer", "granted", "scope", "provider", "asked_model", "tokens_in", "tokens_out"],
+  ...[
+    "tool",
+    "action",
+    "effect",
+    "action_group",
+    "allowed",
+    "policies",
+    "path",
+    "args_digest",
+    "resource_digest",
+    "bytes_in",
+    "bytes_out",
+    "duration_ms",
+  ],
+  ...[
+    "about",
+    "program",
+    "host",
+    "answer",
+    "granted",
+    "scope",
+    "provider",
+    "asked_model",
+    "tokens_in",
+    "tokens_out",
+  ],
   ...["cost_usd", "exit_code", "reason", "address", "token_name", "count", "missed"],
   ...["outcome", "budget_profile", "trace_id", "cut", "chain", "seq", "unverified"],
 ] as const;
-
-/** Names come from clients: text that a spreadsheet would run as a formula, or a terminal obey, is made harmless. */
-const csvCell = (value: string): string => {
-  const shown = showControls(value);
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${shown}` : shown;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-};
 
 const csvLine = (row: Row): string => {
   const derived: Row = { allowed: decisionOf(row).allowed, policies: policiesOf(row) };
@@ -167,7 +191,20 @@ const csvLine = (row: Row): string => {
 };
 
 /** What a record is about, by the first of these that it has. */
-const WHERE = ["path", "program", "granted", "asked_model", "reason", "args_digest"] as const;
+const WHERE = [
+  ...["path", "program", "host", "granted", "asked_model", "reason", "server"],
+  ...["resource_digest", "args_digest"],
+] as const;
+
+/** A misspelt name would look like a quiet day. */
+const unseenNote = (filters: AuditFilters, seen: Readonly<Record<"tool" | "outcome", Set<string>>>): string =>
+  (["tool", "outcome"] as const)
+    .filter((key) => filters[key] !== undefined && !seen[key].has(filters[key]))
+    .map((key) => {
+      const names = [...seen[key]].filter((name) => name !== "").sort();
+      return ` No record has the ${key} ${quoteForMessage(filters[key] ?? "")}; there are: ${showControls(names.join(", "))}.`;
+    })
+    .join("");
 
 interface ShowOptions extends AuditFilters {
   readonly json: boolean;
@@ -175,14 +212,14 @@ interface ShowOptions extends AuditFilters {
 }
 
 export const runAuditShow = async (audit: AuditPort, io: Io, options: ShowOptions): Promise<void> => {
-  const { rows, unsigned } = await lastRows(audit, options, options.nowMs);
+  const { rows, unsigned, seen } = await lastRows(audit, options, options.nowMs);
   noteUnsigned(io, unsigned);
   if (options.json) {
     io.data(`${JSON.stringify(rows, null, 2)}\n`);
     return;
   }
   if (rows.length === 0) {
-    io.out("No records.\n");
+    io.out(`No records.${unseenNote(options, seen)}\n`);
     return;
   }
   const lines = rows.map((row) =>

@@ -2,60 +2,49 @@ import { parse } from "smol-toml";
 import { LlmcError } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
 import { parseGuarded } from "../base/json-guard.ts";
+import { CONTEXT, LABELS, PRINCIPAL, RESOURCES } from "../core/contract.ts";
+
+type ResourceType = keyof typeof RESOURCES;
 
 /** One case of `llmc policy test`, with what it leaves out left out. */
 export interface PolicyCase {
   readonly name: string;
-  readonly principal: Readonly<Record<string, unknown>>;
+  readonly principal: Partial<typeof PRINCIPAL & Record<keyof typeof LABELS | "id", string>>;
   readonly action: string;
-  readonly resource: Readonly<Record<string, unknown>>;
-  readonly context: Readonly<Record<string, unknown>>;
+  /** Undefined: what the action is usually about. */
+  readonly resource: ({ readonly type: ResourceType } & Readonly<Record<string, unknown>>) | undefined;
+  readonly context: Partial<typeof CONTEXT>;
   readonly expect: "allow" | "deny" | "ask";
 }
 
-type Kind = "string" | "boolean" | "list";
-type Fields = Readonly<Record<string, Kind>>;
+/** The fields of a table, each with a value of its type. */
+type Fields = Readonly<Record<string, string | boolean | readonly string[]>>;
 
-const PRINCIPAL: Fields = {
-  id: "string",
-  scopes: "list",
-  transport: "string",
-  agent: "string",
-  session: "string",
-};
-const RESOURCE: Fields = {
-  type: "string",
-  id: "string",
-  in_root: "boolean",
-  denied: "boolean",
-  protected: "boolean",
-  allowlisted: "boolean",
-  missing_powers: "list",
-  listed: "boolean",
-};
-const CONTEXT: Fields = { mode: "string", profile: "string", air_gapped: "boolean", granted: "boolean" };
 const CASE = ["name", "principal", "action", "resource", "context", "expect"];
-const TYPES = ["Workspace", "Server", "File", "Command", "Collection", "Flow", "Host"];
+const TYPES = Object.keys(RESOURCES);
 
-const isOf = (value: unknown, kind: Kind): boolean =>
-  kind === "list"
+const isResourceType = (type: unknown): type is ResourceType =>
+  typeof type === "string" && TYPES.includes(type);
+
+const isLike = (value: unknown, sample: Fields[string]): boolean =>
+  typeof sample === "object"
     ? Array.isArray(value) && value.every((item) => typeof item === "string")
-    : typeof value === kind;
+    : typeof value === typeof sample;
 
 /** A misspelt field would test something else than its author believes. */
 const readFields = (value: unknown, fields: Fields, at: string): Readonly<Record<string, unknown>> => {
   if (value === undefined) return {};
   if (!isRecord(value)) throw new LlmcError("invalid_args", `${at}: expected a table.`);
   for (const [field, given] of Object.entries(value)) {
-    const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
-    if (kind === undefined)
+    const sample = Object.hasOwn(fields, field) ? fields[field] : undefined;
+    if (sample === undefined)
       throw new LlmcError("invalid_args", `${at}: there is no field ${field}.`, {
         hint: `Fields: ${Object.keys(fields).join(", ")}.`,
       });
-    if (!isOf(given, kind))
+    if (!isLike(given, sample))
       throw new LlmcError(
         "invalid_args",
-        `${at}.${field}: expected a ${kind === "list" ? "list of strings" : kind}.`,
+        `${at}.${field}: expected a ${typeof sample === "object" ? "list of strings" : typeof sample}.`,
       );
   }
   return value;
@@ -65,15 +54,19 @@ const ENTITY = /^(\w+)::"([^"\\]*)"$/;
 
 /** `Command::"npm"`, as policies write it, or a table with attributes. */
 const readResource = (value: unknown, at: string): PolicyCase["resource"] => {
+  if (value === undefined) return undefined;
   const entity = typeof value === "string" ? ENTITY.exec(value) : undefined;
   if (entity === null) throw new LlmcError("invalid_args", `${at}: expected Type::"name".`);
-  const fields = readFields(entity === undefined ? value : { type: entity[1], id: entity[2] }, RESOURCE, at);
-  if (fields["type"] !== undefined && !TYPES.includes(String(fields["type"])))
-    throw new LlmcError("invalid_args", `${at}: there is no type ${String(fields["type"])}.`, {
+  const given = entity === undefined ? value : { type: entity[1], id: entity[2] };
+  const type = isRecord(given) ? given["type"] : undefined;
+  if (!isResourceType(type))
+    throw new LlmcError("invalid_args", `${at}: there is no type ${String(type)}.`, {
       hint: `Types: ${TYPES.join(", ")}.`,
     });
-  return fields;
+  return { ...readFields(given, { type: "", id: "", ...RESOURCES[type] }, at), type };
 };
+
+const PRINCIPAL_FIELDS: Fields = { id: "", ...PRINCIPAL, ...LABELS };
 
 const readCase = (value: unknown, number: number): PolicyCase => {
   const at = `case ${number}`;
@@ -87,13 +80,10 @@ const readCase = (value: unknown, number: number): PolicyCase => {
   if (typeof action !== "string") throw new LlmcError("invalid_args", `${at}: action names no tool.`);
   if (expect !== "allow" && expect !== "deny" && expect !== "ask")
     throw new LlmcError("invalid_args", `${at}: expect must be allow, deny or ask.`);
+  const named = typeof principal === "string" ? { id: principal } : principal;
   return {
     name: typeof name === "string" ? name : at,
-    principal: readFields(
-      typeof principal === "string" ? { id: principal } : principal,
-      PRINCIPAL,
-      `${at}: principal`,
-    ),
+    principal: readFields(named, PRINCIPAL_FIELDS, `${at}: principal`),
     action,
     resource: readResource(resource, `${at}: resource`),
     context: readFields(context, CONTEXT, `${at}: context`),

@@ -1,12 +1,5 @@
+import { describeAs, type PolicyProblem } from "../core/contract.ts";
 import { green, type Io, red, table, yellow } from "./io.ts";
-
-interface Remark {
-  readonly file: string;
-  /** 0: the whole file is meant. */
-  readonly line: number;
-  readonly column: number;
-  readonly message: string;
-}
 
 export interface CheckedPolicies {
   readonly files: readonly string[];
@@ -17,12 +10,9 @@ export interface CheckedPolicies {
     readonly line: number;
     readonly waits: boolean;
   }[];
-  readonly problems: readonly Remark[];
-  readonly warnings: readonly Remark[];
+  readonly problems: readonly PolicyProblem[];
+  readonly warnings: readonly PolicyProblem[];
 }
-
-const describe = ({ file, line, column, message }: Remark, kind: string): string =>
-  `${file}${line === 0 ? "" : `:${line}:${column}`}: ${kind}: ${message}\n`;
 
 const counted = ({ length }: readonly unknown[], one: string, several: string): string =>
   `${length} ${length === 1 ? one : several}`;
@@ -39,8 +29,8 @@ export const showChecked = (
     io.data(`${JSON.stringify({ ok, ...checked }, null, 2)}\n`);
     return ok;
   }
-  for (const problem of problems) io.out(describe(problem, red("error", io.hasColours)));
-  for (const warning of warnings) io.out(describe(warning, yellow("warning", io.hasColours)));
+  for (const problem of problems) io.out(`${describeAs(red("error", io.hasColours), problem)}\n`);
+  for (const warning of warnings) io.out(`${describeAs(yellow("warning", io.hasColours), warning)}\n`);
   if (policies.length > 0) {
     const rows = policies.map(({ id, effect, file, line, waits }) => [
       id,

@@ -26,6 +26,11 @@ export const addPolicyCommands: AddCommands = (program, actions) => {
         .argParser(collect)
         .default([], "none"),
     )
+    .option("--path <path>", "a path outside the roots that the tool is to read")
+    .option(
+      "--host <name>",
+      "the host that text is to be sent to (ask_model; default: that of the agent's model)",
+    )
     .option("--principal <name>", "a token's name (default: local, who needs no token)")
     .option("--scopes <list>", "scopes, separated by commas (default: those of the token, or all)")
     .option("--agent <name>", "the label of the agent")

@@ -1,4 +1,5 @@
 import { LlmcError } from "../base/error.ts";
+import { plural } from "../base/text.ts";
 import type { Loaded } from "../config/load.ts";
 import { redactUserinfo } from "../config/redact.ts";
 import { tomlInline } from "../config/toml-text.ts";
@@ -99,7 +100,9 @@ const jsonOf = ({ workspace, file, values, modules, policies, unreadable, isGran
 
 /** Shows what would be granted and asks for it; returns whether it was granted. */
 export const askForTrust = async (trust: Trust, plan: TrustPlan, io: Io): Promise<boolean> => {
-  io.out(`${bold(`${plan.file} asks for more than your own configuration allows:`, io.hasColours)}\n`);
+  io.out(
+    `${bold(`${plan.file ?? plan.workspace} asks for more than your own configuration allows:`, io.hasColours)}\n`,
+  );
   io.out(describePlan(plan));
   if (!(await io.confirm(`Trust ${plan.workspace} with this?`))) return false;
   await trust.grant(plan);
@@ -112,11 +115,13 @@ const listTrusted = async (trust: Trust, io: Io, json: boolean): Promise<void> =
   else if (records.length === 0) io.out("No workspace is trusted.\n");
   for (const { workspace, values, digests } of json ? [] : records) {
     const files = Object.values(digests).reduce((sum, folder) => sum + Object.keys(folder).length, 0);
-    const keys = Object.keys(values);
+    const granted = [
+      ...Object.keys(values),
+      ...(files === 0 ? [] : [`${plural(files, "file", "files")} by content`]),
+    ];
     io.out(
-      `${plain(workspace)}\n  ${keys.length === 0 ? "nothing beyond your own configuration" : keys.join(", ")}`,
+      `${plain(workspace)}\n  ${granted.length === 0 ? "nothing beyond your own configuration" : granted.join(", ")}\n`,
     );
-    io.out(`${files === 0 ? "" : `; ${files} files by their content`}\n`);
   }
 };
 
@@ -181,11 +186,12 @@ export const validateRepo = async (
   for (const warning of loaded.warnings) io.err(`note: ${warning}\n`);
   for (const problem of problems)
     io.err(`error: ${problem}\nEverything is refused until this policy is mended: llmc policy check.\n`);
-  if (loaded.file === undefined) {
-    io.out(`${plan.workspace} has no llmc.toml: the defaults apply.\n`);
-    return;
-  }
-  io.out(`${loaded.file} is valid.\n`);
+  io.out(
+    loaded.file === undefined
+      ? `${plan.workspace} has no llmc.toml: the defaults apply.\n`
+      : `${loaded.file} is valid.\n`,
+  );
+  if (loaded.file === undefined && plan.policies.length === 0) return;
   if (plan.values.length + plan.modules.length + plan.policies.length === 0)
     io.out("It asks for nothing beyond your own configuration.\n");
   else {

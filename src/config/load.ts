@@ -8,6 +8,7 @@ import type { LoadRequest } from "./load-request.ts";
 import { readOverrides } from "./overrides.ts";
 import { buildConfig, type Config, ENTRIES } from "./sections.ts";
 import type { FileLayer } from "./toml-file.ts";
+import type { ReadTrust, TrustRecord } from "./trust-record.ts";
 import type { Waiting } from "./waiting.ts";
 import type { WorkspaceFile } from "./workspace-file.ts";
 
@@ -24,6 +25,8 @@ export interface Loaded {
   readonly waiting: readonly Waiting[];
   /** What trust is about; left out where no file of the workspace is in force. */
   readonly workspaceFile: WorkspaceFile | undefined;
+  /** Digests of files that the operator trusted, by the key that names them. */
+  readonly digests: TrustRecord["digests"];
   readonly warnings: readonly string[];
 }
 
@@ -154,6 +157,19 @@ const problemsOf = (
   ];
 };
 
+/** A file of the workspace may be in force, or the user may name policies that a workspace fills. */
+const needsTrust = (user: Layer | undefined, file: FileLayer | undefined): boolean =>
+  file !== undefined || user?.settings.has("mcp.security.policy_files") === true;
+
+const readTrustOf = async ({
+  trust,
+  folders,
+  root,
+}: LoadRequest): Promise<ReadTrust & { readonly path: string }> => {
+  const { readTrust, trustFile } = await import("./trust-record.ts");
+  return { ...(await readTrust(trust, folders.state, root)), path: trustFile(folders.state, root) };
+};
+
 export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
   const { root, folders, configPath } = request;
   const path = configPath === undefined ? join(root, CONFIG_FILE) : resolve(root, configPath);
@@ -169,10 +185,11 @@ export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
   if (problems.length > 0) throw refuse(problems);
 
   const operators = new Map([...environment.settings, ...overrides.settings]);
+  const trust = needsTrust(user, file) ? await readTrustOf(request) : undefined;
   const fromFile =
     file === undefined
       ? undefined
-      : await (await import("./workspace-file.ts")).judgeFile(request, path, file.settings, {
+      : await (await import("./workspace-file.ts")).judgeFile(request, path, file.settings, trust?.record, {
           user: user?.settings ?? new Map(),
           above: operators,
         });
@@ -193,17 +210,15 @@ export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
     origins: new Map([...ENTRIES.keys()].map((key) => [key, settings.get(key)?.origin ?? unset])),
     file: file === undefined ? undefined : path,
     lookedAt: path,
-    alsoFrom: [
-      userPath,
-      ...(fromFile?.workspaceFile === undefined ? [] : [fromFile.workspaceFile.trustPath]),
-    ],
+    alsoFrom: [userPath, ...(trust === undefined ? [] : [trust.path])],
     waiting: fromFile?.waiting ?? [],
     workspaceFile: fromFile?.workspaceFile,
+    digests: trust?.record?.digests ?? {},
     warnings: [
       ...warningsFor(config, stated),
       ...(file?.remarks ?? []),
       ...(user?.remarks ?? []),
-      ...(fromFile?.problems ?? []),
+      ...(trust?.problem === undefined ? [] : [trust.problem]),
     ],
   };
 };

@@ -155,6 +155,7 @@ describe("REQ-C3: what is shown can be saved as llmc.toml", () => {
           alsoFrom: [],
           waiting: [],
           workspaceFile: undefined,
+          digests: {},
           warnings: [],
         };
         expect((await load(plain(shown), OPERATORS)).config).toEqual(config);

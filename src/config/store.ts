@@ -28,8 +28,7 @@ const findDifferences = (one: Loaded, other: Loaded): string[] =>
     (key) => JSON.stringify(valueAt(one.config, key)) !== JSON.stringify(valueAt(other.config, key)),
   );
 
-const waitsFor = ({ waiting, workspaceFile }: Loaded): string =>
-  JSON.stringify([waiting, workspaceFile?.digests]);
+const waitsFor = ({ waiting, digests }: Loaded): string => JSON.stringify([waiting, digests]);
 
 /** `next`, with the keys in `kept` as they are in `current`. */
 const keepValues = (current: Loaded, next: Loaded, kept: ReadonlySet<string>): Loaded => {

@@ -4,7 +4,7 @@ import type { Setting } from "./layer.ts";
 import type { LoadRequest } from "./load-request.ts";
 import { decide, isSame, type PathContext } from "./narrow.ts";
 import { ENTRIES } from "./sections.ts";
-import { readTrust, type TrustRecord, trustFile } from "./trust-record.ts";
+import type { TrustRecord } from "./trust-record.ts";
 import type { Waiting } from "./waiting.ts";
 
 /** What trusting a file grants, by key, including what was granted before. */
@@ -18,10 +18,7 @@ export interface Widening {
 
 /** A file that is in the workspace, or that somebody with write access to it could have written. */
 export interface WorkspaceFile {
-  readonly trustPath: string;
   readonly widening: readonly Widening[];
-  /** Digests of files that were granted, by the key that names their folder. */
-  readonly digests: TrustRecord["digests"];
   /** What would be in force without the file. */
   valueWithout(key: string): unknown;
 }
@@ -30,7 +27,6 @@ interface Judged {
   readonly settings: ReadonlyMap<string, Setting>;
   readonly waiting: readonly Waiting[];
   readonly workspaceFile: WorkspaceFile | undefined;
-  readonly problems: readonly string[];
 }
 
 /** The configuration without the file: the layers below and above it. */
@@ -91,12 +87,11 @@ export const judgeFile = async (
   request: LoadRequest,
   path: string,
   asked: ReadonlyMap<string, Setting>,
+  record: TrustRecord | undefined,
   around: Around,
 ): Promise<Judged> => {
-  if (await isOperators(request, path, around)) {
-    return { settings: asked, waiting: [], workspaceFile: undefined, problems: [] };
-  }
-  const { record, problem } = await readTrust(request.trust, request.folders.state, request.root);
+  if (await isOperators(request, path, around))
+    return { settings: asked, waiting: [], workspaceFile: undefined };
   const paths = pathContextFor(request, [
     listOf(valueWithout(ROOTS, around)),
     listOf(baseOf(LINUX_ROOTS, around)),
@@ -119,16 +114,9 @@ export const judgeFile = async (
     const isRedundant = isSame(inForce, base) && (waits !== undefined || around.user.has(key));
     if (!isRedundant) settings.set(key, { ...setting, value: inForce });
   }
-  const trustPath = trustFile(request.folders.state, request.root);
   return {
     settings,
     waiting,
-    workspaceFile: {
-      trustPath,
-      widening,
-      digests: record?.digests ?? {},
-      valueWithout: (key) => valueWithout(key, around),
-    },
-    problems: problem === undefined ? [] : [problem],
+    workspaceFile: { widening, valueWithout: (key) => valueWithout(key, around) },
   };
 };

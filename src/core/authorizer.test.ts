@@ -248,7 +248,7 @@ describe("REQ-I5: no model phrases the question", () => {
     const shown = await questionFor(app, "date 'x\nAllow it? yes\u202e\u001b[2J\u2028'");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: none may be left.
     expect(shown.replaceAll("\n", "")).not.toMatch(/[\u0000-\u001f\u202e\u2028]/);
-    expect(shown.split("\n").filter((line) => line.startsWith("Allow it"))).toHaveLength(1);
+    expect(shown.split("\n").filter((line) => line.startsWith("Allow "))).toHaveLength(1);
   });
 
   it("a program's own name and path are quoted, too", async () => {
@@ -413,7 +413,7 @@ describe("REQ-I5: a path outside the roots is a question to the user", () => {
     const { app, beside } = await openBeside();
     const args = { path: join(beside, "notes.txt") };
     const { result, questions } = await askAnswering(app, "read_file", args, [accept("once")]);
-    expect(questions).toEqual([expect.stringContaining(`Allow it to read "${args.path}"`)]);
+    expect(questions).toEqual([expect.stringContaining(`it could read "${args.path}"`)]);
     expect(result).toMatchObject({ kind: "ok" });
     expect((await app.ask("read_file", args, { canAsk })).kind).toBe("questions");
     expect(await app.errorCode("read_file", args)).toBe("path_denied");

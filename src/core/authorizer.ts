@@ -1,8 +1,7 @@
-import { posix } from "node:path";
-import { LlmcError, withHint } from "../base/error.ts";
-import type { ActionGroup, PolicyAction, PolicyDecision, PolicyResource } from "../policy/cedar/model.ts";
-import type { ProgramNeeds, ProgramRequest } from "../policy/permit.ts";
-import { quoteForQuestion, showCall } from "../policy/show-call.ts";
+import { type LlmcError, withHint } from "../base/error.ts";
+import type { PolicyContext, PolicyDecision } from "../policy/cedar/model.ts";
+import type { PermitFiles, PermitHost, ProgramNeeds, ProgramRequest } from "../policy/permit.ts";
+import { quoteForQuestion } from "../policy/show-call.ts";
 import type { Caller } from "../tools/contract.ts";
 import type { Effect } from "../tools/tool.ts";
 import {
@@ -10,107 +9,41 @@ import {
   type CallState,
   check,
   countsConsent,
-  requestFor,
-  ticketOf,
+  judgeFor,
+  promptFor,
+  resume,
+  withoutTicket,
 } from "./escalate.ts";
 import type { Origin } from "./origin.ts";
+import { explainHost, explainProgram, explainTool, refuseByPolicy } from "./refusals.ts";
+import {
+  actionOf,
+  type Called,
+  endpointSubject,
+  hostSubject,
+  lineSubject,
+  pathSubject,
+  programSubject,
+  type Subject,
+  wholeSubject,
+} from "./requests.ts";
 
-/** What is called; a tool is one. */
-interface Called {
-  readonly name: string;
-  readonly effect: Effect;
-}
-
-const groupOf = ({ name, effect }: Called): ActionGroup => {
-  if (name.startsWith("admin_")) return "admin";
-  return name === "kb_compose_flow" ? "flow" : effect;
-};
-
-/** Administration and flows are decided on as families; all other tools by what they do. */
-export const actionOf = (tool: Called): PolicyAction => ({ name: tool.name, group: groupOf(tool) });
-
-/** What ports decide on while a tool runs. */
-export const START_PROGRAM: PolicyAction = { name: "start_program", group: "execute" };
-
-/** What clients do through methods and endpoints that are no tools. */
-export const ENDPOINTS: readonly PolicyAction[] = [
-  { name: "resources/read", group: "read" },
-  { name: "prompts/get", group: "read" },
-  { name: "completion/complete", group: "read" },
-  { name: "rag_bootload", group: "read" },
-  { name: "invoke_agent", group: "read" },
-  // The text goes to a model, which may be remote and cost money.
-  { name: "ask_model", group: "egress" },
-  { name: "read_metrics", group: "metrics" },
-];
-
-const endpointOf = (name: string): PolicyAction => {
-  const found = ENDPOINTS.find((action) => action.name === name);
-  if (found === undefined) throw new Error(`${name} is not among the actions of policy`);
-  return found;
-};
-
-const SCOPE_POLICY = /^llmc\.scope\.(\w+)$/;
-
-/** A policy without a name of its own has that of its file, whose folder callers need not know. */
-const publicNameOf = (policy: string): string => (posix.isAbsolute(policy) ? posix.basename(policy) : policy);
-
-const refuseTool = (
-  name: string,
-  { policies, brokenAt }: PolicyDecision,
-  explain = `llmc policy explain ${name}`,
-): LlmcError => {
-  if (brokenAt !== undefined)
-    return new LlmcError("forbidden", `Everything is refused, because a policy has an error: ${brokenAt}.`, {
-      hint: "The operator sees with llmc policy check what is wrong; a mended file takes effect at once.",
-    });
-  const scope = policies.flatMap((policy) => SCOPE_POLICY.exec(policy)?.[1] ?? [])[0];
-  if (scope !== undefined)
-    return new LlmcError("forbidden", `This caller may not use ${name}: it lacks the scope "${scope}".`, {
-      hint: "The operator grants scopes in mcp.auth.tokens.",
-    });
-  const [policy] = policies;
-  return new LlmcError(
-    "forbidden",
-    policy === undefined
-      ? `No policy permits ${name}.`
-      : `The policy ${publicNameOf(policy)} does not allow ${name}.`,
-    { hint: `The operator decides in mcp.security.policy_files: ${explain} shows why.` },
-  );
-};
-
-/** What a tool works on, as far as it is known before it runs. */
-const resourceOf = ({ group }: PolicyAction, workspace: string): PolicyResource =>
-  group === "admin" || group === "metrics"
-    ? { type: "Server", id: "llmc" }
-    : { type: "Workspace", id: workspace };
+type DecisionLog = CallState["log"];
 
 const checkTool = (state: CallState, tool: Called): void => {
-  const { parts, origin } = state;
   const action = actionOf(tool);
-  const resource = resourceOf(action, parts.workspace);
-  const prompt = (): string | undefined =>
-    parts.policy
-      .decide(requestFor(parts, origin.caller, { action, resource }, true))
-      .policies.map(parts.policy.promptOf)
-      .find((text) => text !== undefined);
   check(state, {
-    action,
-    resource,
-    key: `tool:${action.group}:${action.name}`,
-    question: () => {
-      const call = showCall(tool.name, state.args);
-      return call && `${call}\n${prompt() ?? "Allow this?"}`;
-    },
-    refuse: (decision) => refuseTool(tool.name, decision),
+    ...wholeSubject(action, state.parts.workspace),
+    key: `tool:${action.groups.join(":")}:${action.name}`,
+    facts: () => [],
+    refuse: (decision) => refuseByPolicy({ name: tool.name, explain: explainTool(tool.name) }, decision),
   });
 };
 
-const describeNeeds = (
-  program: string,
-  { path, realPath, readPaths, powers, meaning }: ProgramNeeds,
-): string => {
+const describeNeeds = (program: string, needs: ProgramNeeds | undefined): readonly string[] => {
   const name = quoteForQuestion(program);
+  if (needs === undefined) return [`${name} is among the allowed programs, but a policy asks for consent.`];
+  const { path, realPath, readPaths, powers, meaning } = needs;
   const link = realPath === path ? "" : `, a link to ${quoteForQuestion(realPath ?? "")}`;
   return [
     path === undefined
@@ -120,73 +53,98 @@ const describeNeeds = (
     ...(readPaths.length === 0
       ? []
       : [`Besides the workspace it could read ${readPaths.map(quoteForQuestion).join(", ")}.`]),
-    `Allow it? It runs in the sandbox. "once" is this call alone, "session" is ${name} with any arguments.`,
-  ].join("\n");
+  ];
 };
-
-const explainProgram = (program: string): string =>
-  `llmc policy explain run_cmd --program ${/^[\w.+-]+$/.test(program) ? program : "PROGRAM"}`;
 
 const NOT_MIDWAY = "Nobody is asked in the middle of a line: run it by itself";
 
-/** A policy that forbids the file behind a link holds for the link, too. */
-const checkRealName = (state: CallState, { program, realName }: ProgramRequest): void => {
-  if (realName === program) return;
-  check(state, {
-    action: START_PROGRAM,
-    resource: { type: "Command", id: realName, allowlisted: true, missingPowers: [] },
-    key: "",
-    question: () => undefined,
-    refuse: (decision) => refuseTool(program, decision, explainProgram(realName)),
-  });
+const refuseProgram = (
+  { program, realName, needs, isMidway = false }: ProgramRequest,
+  decision: PolicyDecision,
+): LlmcError => {
+  const isOnlyUnlisted =
+    decision.policies.length === 0 && decision.failure === undefined && decision.brokenAt === undefined;
+  const refusal =
+    needs !== undefined && isOnlyUnlisted
+      ? needs.refusal
+      : refuseByPolicy({ name: program, explain: explainProgram(program) }, decision);
+  return withHint(
+    refusal,
+    [
+      ...(realName === program || isOnlyUnlisted ? [] : [`The program is a link to ${realName}`]),
+      ...(isMidway ? [NOT_MIDWAY] : []),
+    ].join(". ") || undefined,
+  );
 };
 
-const checkProgram = (state: CallState, tool: Called, request: ProgramRequest): void => {
-  const { program, needs, isMidway = false } = request;
-  checkRealName(state, request);
+const checkProgram = (state: CallState, request: ProgramRequest): void => {
+  const { program, realName, needs, isMidway = false } = request;
   check(state, {
-    action: START_PROGRAM,
-    resource: {
-      type: "Command",
-      id: program,
-      allowlisted: needs?.path === undefined,
-      missingPowers: needs?.powers ?? [],
-    },
+    ...programSubject(request),
     key: JSON.stringify([
       "program",
       program,
-      needs?.path,
+      needs === undefined ? realName : needs.path,
       needs?.realPath,
       needs?.content,
       needs?.readPaths,
       needs?.powers,
     ]),
-    question: () => {
-      const call = isMidway ? undefined : showCall(tool.name, state.args);
-      return call && needs && `${call}\n${describeNeeds(program, needs)}`;
-    },
+    ...(needs?.realPath === undefined ? {} : { neverKey: `program:${needs.realPath}` }),
+    facts: () => (isMidway ? undefined : describeNeeds(program, needs)),
+    note: `It runs in the sandbox. "once" is this call alone, "session" is ${quoteForQuestion(program)} with any arguments that need no other power.`,
     ...(needs && { allow: [...(needs.path === undefined ? [] : [needs.path]), ...needs.powers] }),
-    refuse: (decision) => {
-      if (needs === undefined) return refuseTool(program, decision, explainProgram(program));
-      return isMidway ? withHint(needs.refusal, NOT_MIDWAY) : needs.refusal;
-    },
+    refuse: (decision) => refuseProgram(request, decision),
   });
 };
 
 const checkPath = (state: CallState, tool: Called, path: string, refusal: LlmcError): void => {
   const action = actionOf(tool);
   check(state, {
-    action,
-    resource: { type: "File", id: path, inRoot: false, denied: false, isProtected: false },
-    key: `path:${action.group}:${path}`,
-    question: () => {
-      const call = showCall(tool.name, state.args);
-      const where = `${quoteForQuestion(path)} and everything in it, if it is a folder`;
-      return call && `${call}\nThat is outside the allowed folders. Allow it to read ${where}?`;
-    },
+    ...pathSubject(action, path),
+    key: `path:${action.groups.join(":")}:${path}`,
+    facts: () => [
+      `That is outside the allowed folders: it could read ${quoteForQuestion(path)} and everything in it, if it is a folder.`,
+    ],
     refuse: () => refusal,
   });
 };
+
+const checkFiles =
+  (state: CallState): PermitFiles =>
+  (effect) => {
+    const subject = lineSubject(effect, state.parts.workspace);
+    const { name } = subject.action;
+    check(state, {
+      ...subject,
+      key: name,
+      facts: () => [`The line ${effect}s files by itself, without a program.`],
+      refuse: (decision) =>
+        refuseByPolicy(
+          {
+            name: `${effect === "read" ? "reading" : "writing"} files in a command line`,
+            explain: explainTool(name),
+          },
+          decision,
+        ),
+    });
+  };
+
+const checkHost =
+  (state: CallState): PermitHost =>
+  (request) => {
+    const { host, refusal } = request;
+    check(state, {
+      ...hostSubject(request),
+      key: `host:${host}`,
+      // No answer lifts what the configuration refuses.
+      facts: () => (refusal === undefined ? [`It sends text to ${quoteForQuestion(host)}.`] : undefined),
+      refuse: (decision) =>
+        refusal !== undefined && decision.policies.length === 0
+          ? refusal
+          : refuseByPolicy({ name: `text to ${host}`, explain: explainHost(host) }, decision),
+    });
+  };
 
 /** A call that may go on. */
 export interface Authorized<R extends Origin> {
@@ -196,56 +154,102 @@ export interface Authorized<R extends Origin> {
   permitPath(path: string, refusal: LlmcError): void;
 }
 
-const decideEndpoint = (parts: AuthorizerParts, name: string, caller: Caller): PolicyDecision => {
-  const action = endpointOf(name);
-  const resource = resourceOf(action, parts.workspace);
-  return parts.policy.decide(requestFor(parts, caller, { action, resource }, false));
-};
+/** What policy would say, for people who want to know beforehand. */
+export interface Explained {
+  readonly outcome: "allow" | "ask" | "deny";
+  readonly decision: PolicyDecision;
+  /** Where the user is asked: the question, and the decision if they agree. */
+  readonly asked?: { readonly prompt: string; readonly agreed: PolicyDecision };
+  /** Consent alone is missing, but that of this caller does not count. */
+  readonly isConsentless: boolean;
+}
 
 /** Decides on calls by policy, and asks the user where policy leaves the decision to them. */
-export const createAuthorizer = (parts: AuthorizerParts) => ({
-  /** Throws unless the caller may use the tool. */
-  authorize: <R extends Origin>(
-    tool: Called,
-    request: R,
-    args: unknown,
-    onDecision: CallState["onDecision"],
-  ): Authorized<R> => {
-    const call = (): string => parts.digest(JSON.stringify([tool.name, args]));
-    const state: CallState = { parts, origin: request, args, call, onDecision, resumed: undefined };
-    checkTool(state, tool);
-    return {
-      request: {
-        ...request,
-        caller: { ...request.caller, permit: (program) => checkProgram(state, tool, program) },
-        // Answers to our own question are none of the tool's.
-        ...(ticketOf(request) === undefined ? {} : { state: undefined, answers: undefined }),
-      },
-      permitPath: (path, refusal) => checkPath(state, tool, path, refusal),
-    };
-  },
-  /** Throws unless the caller may do all of these, which are no tools. Nobody is asked. */
-  authorizeEndpoint: (
-    names: readonly string[],
-    caller: Caller,
-    onDecision: (decision: PolicyDecision) => void = () => {},
-  ): void => {
-    const decided = names.map((name) => ({ name, ...decideEndpoint(parts, name, caller) }));
-    const refused = decided.find(({ allowed }) => !allowed);
-    const policies = refused?.policies ?? decided.flatMap((one) => one.policies);
-    onDecision({ allowed: refused === undefined, policies });
-    if (refused !== undefined) throw refuseTool(names[0] ?? refused.name, refused);
-  },
-  mayUseEndpoint: (name: string, caller: Caller): boolean => decideEndpoint(parts, name, caller).allowed,
-  /** Whether a tool could be allowed to this caller at all, if need be by the user. */
-  isPossible: (tool: Called, caller: Caller): boolean => {
-    const action = actionOf(tool);
-    const resource = resourceOf(action, parts.workspace);
-    const granted = countsConsent(parts, caller);
-    const decision = parts.policy.decide(requestFor(parts, caller, { action, resource }, granted));
-    // Without a list no client would call anything, and nobody would learn that a policy file is to be mended.
-    return decision.allowed || decision.brokenAt !== undefined;
-  },
-});
+export const createAuthorizer = (parts: AuthorizerParts) => {
+  const stateOf = (called: string, origin: Origin, args: unknown, log: DecisionLog): CallState => {
+    const state = { parts, origin, called, args, log };
+    return { ...state, resumed: resume(state) };
+  };
+  const withPermits = <R extends Origin>(request: R, state: CallState): R => ({
+    ...withoutTicket(request),
+    caller: {
+      ...request.caller,
+      permit: (program) => checkProgram(state, program),
+      permitFiles: checkFiles(state),
+      permitHost: checkHost(state),
+    } satisfies Caller,
+  });
+
+  const explain = (subject: Subject, caller: Caller, given: Partial<PolicyContext> = {}): Explained => {
+    const judged = judgeFor(parts, caller, subject, given);
+    const { outcome, decision } = judged;
+    if (outcome !== "ask") return { outcome, decision, isConsentless: false };
+    if (!countsConsent(parts, caller)) return { outcome: "deny", decision, isConsentless: true };
+    const asked = { prompt: promptFor(parts.policy, judged), agreed: judged.agreed };
+    return { outcome, decision, asked, isConsentless: false };
+  };
+
+  return {
+    /** Throws unless the caller may use the tool. */
+    authorize: <R extends Origin>(
+      tool: Called,
+      request: R,
+      args: unknown,
+      log: DecisionLog,
+    ): Authorized<R> => {
+      const state = stateOf(tool.name, request, args, log);
+      checkTool(state, tool);
+      return {
+        request: withPermits(request, state),
+        permitPath: (path, refusal) => checkPath(state, tool, path, refusal),
+      };
+    },
+    /**
+     * Throws unless the caller may do all of these, which are no tools; nobody is asked. Gives the origin of the work, and
+     * its widest effect.
+     */
+    authorizeEndpoint: <R extends Origin>(
+      names: readonly [string, ...string[]],
+      origin: R,
+      log: DecisionLog,
+    ): { readonly origin: R; readonly effect: Effect } => {
+      const [called] = names;
+      const subjects = names.map((name) => endpointSubject(name, parts.workspace));
+      const decided = subjects.map((subject) => ({ subject, ...explain(subject, origin.caller) }));
+      const refused = decided.find(({ outcome }) => outcome !== "allow");
+      const isEgress = subjects.some(({ action }) => action.groups.includes("egress"));
+      const effect = isEgress ? "egress" : "read";
+      log.decide({
+        allowed: refused === undefined,
+        policies: refused?.decision.policies ?? decided.flatMap((one) => one.decision.policies),
+        about: "call",
+        tool: called,
+        effect,
+        isReadOnly: effect === "read",
+      });
+      if (refused !== undefined)
+        throw refuseByPolicy(
+          { name: called, explain: explainTool(refused.subject.action.name) },
+          refused.decision,
+        );
+      const state = stateOf(called, origin, undefined, log);
+      return { origin: withPermits(origin, state), effect };
+    },
+    mayUseEndpoint: (name: string, caller: Caller): boolean =>
+      explain(endpointSubject(name, parts.workspace), caller).outcome === "allow",
+    /** Throws unless the caller may use an endpoint that does no work. */
+    checkEndpoint: (name: string, caller: Caller): void => {
+      const { outcome, decision } = explain(endpointSubject(name, parts.workspace), caller);
+      if (outcome !== "allow") throw refuseByPolicy({ name, explain: explainTool(name) }, decision);
+    },
+    /** Whether a tool could be allowed to this caller at all, if need be by the user. */
+    isPossible: (tool: Called, caller: Caller): boolean => {
+      const { outcome, decision } = explain(wholeSubject(actionOf(tool), parts.workspace), caller);
+      // Without a list no client would call anything, and nobody would learn that a policy file is to be mended.
+      return outcome !== "deny" || decision.brokenAt !== undefined;
+    },
+    explain,
+  };
+};
 
 export type Authorizer = ReturnType<typeof createAuthorizer>;

@@ -11,16 +11,29 @@ interface Opened {
   readonly input: () => string;
 }
 
-/** What policy said, and about what: the call as a whole, a program that it starts, or a path outside the roots. */
+/**
+ * What policy said, and about what: the call as a whole, a program, a path outside the roots, a host, or
+ * files that a command line uses by itself.
+ */
 export interface Decided extends AuditDecision {
-  readonly about: "call" | "program" | "path";
-  /** The tool, or the action of policy that is no tool. */
-  readonly name: string;
+  readonly about: "call" | "program" | "path" | "host" | "files";
+  /** The tool, or the endpoint that is none. */
+  readonly tool: string;
+  /** Of what is decided on while it runs: the action of policy. */
+  readonly action?: string;
+  /** What the action does. */
   readonly effect: string;
-  /** The program or path. */
+  /** The family that the tool is decided on with. */
+  readonly group?: string;
+  /** Its record may wait for its answer; where it cannot be written, the operator decides whether it goes on. */
+  readonly isReadOnly: boolean;
+  /** The program, path or host. */
   readonly resource?: string;
-  /** How the user answered, where they were asked. */
-  readonly answer?: "once" | "session" | "never" | "declined" | undefined;
+}
+
+/** How the user answered a question. */
+export interface Answered extends Decided {
+  readonly answer: "once" | "session" | "never" | "declined";
 }
 
 export interface Measured {
@@ -37,6 +50,8 @@ export interface CallLog {
   name(tool: string): void;
   /** Notes what policy said. Work that changes something is recorded here, and not begun where that fails. */
   readonly decide: (decided: Decided) => void;
+  /** Records what the user answered. */
+  readonly answered: (answered: Answered) => void;
   /**
    * Records the outcome, once. Throws `audit_unavailable` where it cannot be recorded and must be, unless the work has
    * changed something: then the caller has to learn what was done, and the next change is refused.
@@ -78,46 +93,47 @@ interface Ended {
   readonly truncated: boolean;
   readonly texts: CallTexts;
   readonly tool: string;
-  readonly effect: string;
-  readonly decision: AuditDecision | null;
+  /** The decision on the call as a whole; undefined where it failed before. */
+  readonly decided: Decided | undefined;
   readonly failure: LlmcError | "questions" | undefined;
   readonly durationMs: number;
   readonly traceId: string | undefined;
   readonly where: () => Where;
 }
 
-/**
- * The record of a decision; undefined where the call's own record says it all. Of what was denied, a program's name may be
- * anything that a client sent.
- */
-const decisionEntry = (
-  origin: Origin,
-  { about, name, effect, resource, answer, allowed, policies }: Decided,
-  digest: () => string,
-): AuditEntry | undefined => {
-  if (answer === undefined && about === "call" && (!allowed || effect === "read")) return undefined;
-  const isNamed = about === "program" && allowed && resource !== undefined;
-  const common = {
+/** Other names may hold anything. Those of programs that policy decides on are files on this machine. */
+const PLAIN_NAME = /^[\w.+-]{1,64}$/;
+
+/** What every record of a decision says. */
+const decisionFields = (origin: Origin, decided: Decided, digest: (text: string) => string) => {
+  const { about, tool, action, effect, group, resource, allowed, policies } = decided;
+  const isShown = about === "host" || (about === "program" && PLAIN_NAME.test(resource ?? ""));
+  return {
     ...whoOf(origin),
-    tool: name,
+    tool,
+    ...(action === undefined ? {} : { action }),
     effect,
+    ...(group === undefined ? {} : { action_group: group }),
     decision: { allowed, policies },
-    ...(isNamed ? { program: resource } : { args_digest: digest() }),
+    ...(resource === undefined
+      ? {}
+      : isShown
+        ? { [about]: resource }
+        : { resource_digest: digest(resource) }),
   };
-  if (answer !== undefined) return { kind: "question", ...common, about, answer };
-  return { kind: "decision", ...common, ...(about === "call" ? {} : { about }) };
 };
 
 const callEntry = (origin: Origin, ended: Ended): AuditEntry => {
-  const { failure, texts, traceId } = ended;
+  const { failure, texts, traceId, decided } = ended;
   const { budgetProfile = "" } = origin.caller;
   return {
     kind: "call",
     ...whoOf(origin),
     route: origin.route ?? origin.caller.transport,
     tool: ended.tool,
-    effect: ended.effect,
-    decision: ended.decision,
+    effect: decided?.effect ?? "",
+    ...(decided?.group === undefined ? {} : { action_group: decided.group }),
+    decision: decided === undefined ? null : { allowed: decided.allowed, policies: decided.policies },
     ...ended.where(),
     bytes_in: Buffer.byteLength(texts.input()),
     bytes_out: Buffer.byteLength(texts.output()),
@@ -160,15 +176,14 @@ export const createCallLogs =
     const trace = observer.startCall(origin.traceparent);
     const input = once(opened.input);
     let { tool } = opened;
-    let effect = "";
-    let decision: AuditDecision | null = null;
+    let own: Decided | undefined;
     let decisions: Set<string> | undefined;
     let hasBegun = false;
     let isClosed = false;
 
     const record = (ended: Ended): void => {
       try {
-        if (ended.effect === "read") audit.recordRead(() => callEntry(origin, ended));
+        if (ended.decided?.isReadOnly === true) audit.recordRead(() => callEntry(origin, ended));
         else audit.record(callEntry(origin, ended));
       } catch (error) {
         if (!hasBegun) throw toLlmcError(error);
@@ -176,12 +191,17 @@ export const createCallLogs =
     };
 
     /** A command line is judged as a whole first, and each program again when its turn comes. */
-    const isRepeated = ({ about, allowed, resource, answer }: Decided): boolean => {
-      if (answer !== undefined) return false;
+    const isRepeated = ({ about, action, allowed, resource }: Decided): boolean => {
       decisions ??= new Set();
       const before = decisions.size;
-      return decisions.add(`${about} ${allowed} ${resource}`).size === before;
+      return decisions.add(`${about} ${action} ${allowed} ${resource}`).size === before;
     };
+
+    /** Of a call, the arguments say what it was about. */
+    const fieldsOf = (decided: Decided) => ({
+      ...decisionFields(origin, decided, digest),
+      ...(decided.about === "call" ? { args_digest: digest(input()) } : {}),
+    });
 
     return {
       ready: audit.ready,
@@ -189,25 +209,30 @@ export const createCallLogs =
         tool = found;
       },
       decide: (decided) => {
-        const isOwn = decided.about === "call";
-        if (isOwn) {
-          ({ name: tool, effect } = decided);
-          decision = { allowed: decided.allowed, policies: decided.policies };
-        } else if (isRepeated(decided)) return;
-        const about = () => digest(isOwn ? input() : (decided.resource ?? ""));
-        const entry = decisionEntry(origin, decided, about);
-        if (entry === undefined) return;
-        audit.record(entry);
-        hasBegun ||= isOwn && decided.allowed && decided.effect !== "read";
+        const { about, allowed, isReadOnly } = decided;
+        if (about === "call") {
+          ({ tool } = decided);
+          own = decided;
+          // The call's own record says it all.
+          if (!allowed || isReadOnly) return;
+        } else if ((about === "files" && allowed && isReadOnly) || isRepeated(decided)) return;
+        audit.record({ kind: "decision", ...fieldsOf(decided), ...(about === "call" ? {} : { about }) });
+        hasBegun ||= about === "call";
       },
+      answered: (answered) =>
+        audit.record({
+          kind: "question",
+          ...fieldsOf(answered),
+          about: answered.about,
+          answer: answered.answer,
+        }),
       close: (failure, { truncated, output, subject }) => {
         if (isClosed) return;
         isClosed = true;
         trace.end(tool, failure instanceof LlmcError ? failure.code : undefined);
         const ended: Ended = {
           tool,
-          effect,
-          decision,
+          decided: own,
           failure,
           truncated,
           texts: { input, output: once(output) },

@@ -11,6 +11,7 @@ import type { Dispatcher } from "./dispatcher.ts";
 import type { Guard } from "./guard.ts";
 import { canonicalName } from "./modes.ts";
 import type { Origin } from "./origin.ts";
+import { actionOf } from "./requests.ts";
 import { checkOutput, validateArguments } from "./validate.ts";
 
 /** Cuts the text of a result to a number of bytes, at the last whole line that fits, and says so. */
@@ -133,19 +134,20 @@ const MAX_OUTSIDE = 16;
  * roots is the operator's decision (mcp.tools.allowed_roots): nobody reviews it there.
  */
 const runWithPaths = async <T>(
-  { effect }: Tool,
+  tool: Tool,
   { permitPath }: Pick<Authorized<Origin>, "permitPath">,
   /** Throws what refuses a path that nobody may allow; one that does not exist is not asked about either. */
   probe: (path: string) => Promise<boolean>,
   run: (outside: readonly string[]) => Promise<T>,
 ): Promise<T> => {
+  const reachesFiles = actionOf(tool).about.includes("File");
   const outside: string[] = [];
   for (;;) {
     try {
       return await run(outside);
     } catch (thrown) {
       const path = thrown instanceof LlmcError ? outsidePath(thrown) : undefined;
-      if (path === undefined || effect !== "read" || outside.includes(path) || outside.length >= MAX_OUTSIDE)
+      if (path === undefined || !reachesFiles || outside.includes(path) || outside.length >= MAX_OUTSIDE)
         throw thrown;
       if (!(await probe(path))) throw thrown;
       permitPath(path, thrown as LlmcError);
@@ -158,7 +160,7 @@ const runWithPaths = async <T>(
 export const createCall = ({ catalogue, settings, portsOf, guard, authorizer, dispatcher }: PipeParts) => {
   const execute = async (tool: Tool, request: CallRequest, log: CallLog): Promise<CallResult> => {
     const args = await validateArguments(tool.input, request.args);
-    const authorized = authorizer.authorize(tool, request, args, log.decide);
+    const authorized = authorizer.authorize(tool, request, args, log);
     const { timeoutMs, maxOutputBytes, jsonText } = settings();
     const run = (outside: readonly string[]) =>
       dispatcher.run(tool, request, () =>

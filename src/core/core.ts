@@ -5,7 +5,7 @@ import type { Observer } from "../observe/observer.ts";
 import type { PolicyAction } from "../policy/cedar/model.ts";
 import type { CallContext, Caller, Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
 import type { Effect, HealthReport, HealthView, Ports, ServerView, Tool, ToolEntry } from "../tools/tool.ts";
-import { type Authorizer, actionOf, createAuthorizer, ENDPOINTS, START_PROGRAM } from "./authorizer.ts";
+import { type Authorizer, createAuthorizer } from "./authorizer.ts";
 import { type Call, createCall, type PipeSettings } from "./call.ts";
 import type { ModuleKit, ModuleSource } from "./custom-modules.ts";
 import { createDispatcher, type Dispatcher, type DispatchSettings } from "./dispatcher.ts";
@@ -22,6 +22,7 @@ import type { Origin } from "./origin.ts";
 import { type PublishedTool, publishTool } from "./publish.ts";
 import { createRefresh } from "./refresh.ts";
 import { createRegistry, type Registry, type RegistrySettings } from "./registry.ts";
+import { actionOf, OTHER_ACTIONS } from "./requests.ts";
 import { createResourceLists } from "./resource-lists.ts";
 import { createSidecarWatch } from "./sidecars.ts";
 
@@ -59,6 +60,8 @@ export interface Core extends DoorCore {
   listTools(caller?: Caller): readonly PublishedTool[];
   /** Throws unless policy lets the caller use an endpoint that does no work of a tool. */
   authorizeEndpoint(name: string, caller: Caller): void;
+  /** What policy would say. */
+  readonly explain: Authorizer["explain"];
   /** Everything that policies decide on. */
   actions(): Promise<readonly PolicyAction[]>;
   /** What clients would see in another mode. */
@@ -261,12 +264,9 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     ...views,
     ...documents,
     ...createCalls(parts, ports, registry, guard, authorizer, dispatcher),
-    authorizeEndpoint: (name, caller) => authorizer.authorizeEndpoint([name], caller),
-    actions: async () => [
-      ...(await registry.catalogueOf("classic")).tools.map(actionOf),
-      START_PROGRAM,
-      ...ENDPOINTS,
-    ],
+    authorizeEndpoint: authorizer.checkEndpoint,
+    explain: authorizer.explain,
+    actions: async () => [...(await registry.catalogueOf("classic")).tools.map(actionOf), ...OTHER_ACTIONS],
     ...createRefresh({
       registry,
       listTools: views.listTools,

@@ -4,8 +4,8 @@ import type { ErrorCode } from "../base/error-table.ts";
 import { ACTION_GROUPS } from "../policy/cedar/model.ts";
 import type { Prompt, Resource, ResourceTemplate, Schema } from "../tools/contract.ts";
 import { defineTool, EFFECTS, type Tool } from "../tools/tool.ts";
-import { ENDPOINTS, START_PROGRAM } from "./authorizer.ts";
 import type { Registered } from "./catalogue.ts";
+import { OTHER_ACTIONS } from "./requests.ts";
 
 /** What a custom module is handed: it imports nothing of ours. */
 export interface ModuleKit {
@@ -39,10 +39,7 @@ interface Failure {
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** What policies call by these names is something else. */
-const RESERVED: readonly string[] = [
-  ...ACTION_GROUPS,
-  ...[START_PROGRAM, ...ENDPOINTS].map(({ name }) => name),
-];
+const RESERVED: readonly string[] = [...ACTION_GROUPS, ...OTHER_ACTIONS.map(({ name }) => name)];
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
@@ -52,6 +49,10 @@ const checkTool = (tool: Tool, taken: ReadonlySet<string>): void => {
   if (taken.has(tool.name)) throw new Error(`a tool named ${tool.name} exists already`);
   if (!EFFECTS.includes(tool.effect))
     throw new Error(`${tool.name}: effect must be one of ${EFFECTS.join(", ")}`);
+  if (tool.family !== undefined && tool.family !== "admin")
+    throw new Error(`${tool.name}: family is "admin" or left out`);
+  if (tool.name.startsWith("admin_") && tool.family === undefined)
+    throw new Error(`${tool.name}: a tool of this name needs family: "admin"`);
   if (typeof tool.run !== "function" || typeof tool.render !== "function")
     throw new Error(`${tool.name}: needs run and render`);
   if (tool.input?.["~standard"] === undefined)

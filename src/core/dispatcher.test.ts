@@ -66,8 +66,8 @@ describe("REQ-I7: a backend that keeps failing is left alone", () => {
   });
 });
 
-describe("REQ-I7: no effect keeps the others from starting", () => {
-  it("changes and commands take at most half of the slots, calls to other machines a tenth", () => {
+describe("REQ-I7: slots by effect", () => {
+  it("changes alone and commands alone take at most half of them, calls to other machines a tenth", () => {
     const { dispatcher } = open();
     const taken = (effect: "read" | "write" | "execute" | "egress") => {
       let count = 0;

@@ -33,12 +33,17 @@ export interface Dispatched {
 }
 
 /**
- * The share of all slots that calls of one effect may take, so that none keeps the others from starting: a client whose
- * commands or changes pile up can still read. Of 100 slots (the default), ten are for calls to other machines.
+ * The share of all slots that calls of one effect may take. Commands alone, or changes alone, leave half to the others: a
+ * client whose commands pile up can still read. Reads may take all. Calls to other machines, which may hang, take a tenth.
  */
 const SHARE: Readonly<Record<Effect, number>> = { read: 1, write: 0.5, execute: 0.5, egress: 0.1 };
 
-/** Of tokens that come and go. */
+const BY_SEVERITY: readonly BreakerState[] = ["closed", "half_open", "open"];
+
+const worst = (one: BreakerState | undefined, other: BreakerState): BreakerState =>
+  one === undefined || BY_SEVERITY.indexOf(other) > BY_SEVERITY.indexOf(one) ? other : one;
+
+/** Bounds the breakers of principals that come and go. */
 const MAX_BREAKERS = 1000;
 
 /** Of reads that failed for a moment; anything else might be done twice. */
@@ -122,11 +127,10 @@ export const createDispatcher = ({ settings, now, onBreaker }: DispatcherParts) 
         ? first.catch((thrown: unknown) => tryAgain(thrown, 0))
         : first;
     },
-    /** Backends that have been used, and whether their breakers let the work of everybody through. */
+    /** Backends that have been used, and the worst state among the breakers of everybody. */
     breakers: (): Readonly<Record<string, BreakerState>> => {
       const states: Record<string, BreakerState> = {};
-      for (const { backend, state } of breakers.values())
-        if (states[backend] === undefined || states[backend] === "closed") states[backend] = state();
+      for (const { backend, state } of breakers.values()) states[backend] = worst(states[backend], state());
       return states;
     },
   };

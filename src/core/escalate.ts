@@ -1,16 +1,20 @@
 import { type LlmcError, withHint } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
-import type { PolicyAction, PolicyDecision, PolicyRequest, PolicyResource } from "../policy/cedar/model.ts";
-import { type Caller, principalName, type Question, QuestionsAsked } from "../tools/contract.ts";
-import type { CallLog, Decided } from "./call-log.ts";
+import { isDefaultPolicy } from "../policy/cedar/default-policies.ts";
+import type { PolicyContext, PolicyDecision, PolicyRequest } from "../policy/cedar/model.ts";
+import { type Judgement, judge } from "../policy/cedar/outcome.ts";
+import { showCall } from "../policy/show-call.ts";
+import { type Caller, type Question, QuestionsAsked } from "../tools/contract.ts";
+import type { Answered, CallLog, Decided } from "./call-log.ts";
 import type { Grants } from "./grants.ts";
 import type { ModeSettings } from "./modes.ts";
 import type { Origin } from "./origin.ts";
+import { requestsFor, type Subject } from "./requests.ts";
 
 /** The policies in force; the wiring provides it. */
 export interface Policy {
   decide(request: PolicyRequest): PolicyDecision;
-  /** Of a policy that permits only what the user agrees to: the question. */
+  /** Of a policy that leaves something to the user: the question. */
   promptOf(policy: string): string | undefined;
   /** Changes with the policies: lists that leave out what they forbid may have changed, too. */
   version(): number;
@@ -35,13 +39,15 @@ export interface AuthorizerParts {
 }
 
 /** What is decided, and what happens where only the user's consent is missing. */
-export interface Asked {
-  readonly action: PolicyAction;
-  readonly resource: PolicyResource;
+export interface Asked extends Subject {
   /** What a user grants when they agree: the same key is the same thing to them. */
   readonly key: string;
-  /** The action as the server understood it; no model can phrase it. Undefined if it cannot be shown as a whole. */
-  readonly question: () => string | undefined;
+  /** What a user refuses for good, where that is more than the key: a program under any name, whatever it holds by then. */
+  readonly neverKey?: string;
+  /** What the user has to know besides the call; no model can phrase it. Undefined where nobody is to be asked. */
+  readonly facts: () => readonly string[] | undefined;
+  /** What follows the question. */
+  readonly note?: string;
   /** What `llmc allow` would grant for good. */
   readonly allow?: readonly string[];
   readonly refuse: (decision: PolicyDecision) => LlmcError;
@@ -51,28 +57,32 @@ export interface Asked {
 export interface CallState {
   readonly parts: AuthorizerParts;
   readonly origin: Origin;
-  /** Records a decision, and throws where it cannot be recorded and must be. */
-  readonly onDecision: CallLog["decide"];
+  /** The tool, or the endpoint that is none. */
+  readonly called: string;
+  /** Records decisions and answers, and throws where one cannot be recorded and must be. */
+  readonly log: Pick<CallLog, "decide" | "answered">;
   /** What the tool was called with. */
   readonly args: unknown;
-  /** Tool and arguments, as a digest: an answer counts for the very call that it was asked for. */
-  readonly call: () => string;
-  /** What was granted to this call alone, and how its last question was answered; read when it is needed. */
-  resumed: Resumed | undefined;
+  /** What was granted to this call alone, and how its last question was answered. */
+  readonly resumed: Resumed;
 }
 
 interface Resumed {
   readonly granted: ReadonlySet<string>;
-  readonly answered: { readonly key: string; readonly answer: Answer } | undefined;
+  readonly answered: string | undefined;
 }
 
 /** What a decision is about, by its resource; all others are about the call as a whole. */
-const SUBJECTS: Readonly<Record<string, "program" | "path">> = { Command: "program", File: "path" };
+const SUBJECTS: Readonly<Record<string, Decided["about"]>> = {
+  Command: "program",
+  File: "path",
+  Host: "host",
+};
 
 const ANSWER = "grant";
 const TICKET = "llmc_ticket";
 
-type Answer = NonNullable<Decided["answer"]>;
+type Answer = Answered["answer"];
 
 const SCHEMA: Extract<Question, { readonly kind: "form" }>["schema"] = {
   type: "object",
@@ -101,107 +111,143 @@ const readAnswer = (answers: Origin["answers"]): Answer => {
   return value === "once" || value === "session" || value === "never" ? value : "declined";
 };
 
-/** By the set, which lives as long as its connection or token. */
-const scopeLists = new WeakMap<ReadonlySet<string>, readonly string[]>();
-
-const scopesOf = (may: ReadonlySet<string>): readonly string[] => {
-  const known = scopeLists.get(may) ?? [...may];
-  scopeLists.set(may, known);
-  return known;
-};
-
-export const requestFor = (
+const contextOf = (
   { settings }: AuthorizerParts,
-  caller: Caller,
-  { action, resource }: Pick<Asked, "action" | "resource">,
+  { budgetProfile = "" }: Caller,
   granted: boolean,
-): PolicyRequest => {
+): PolicyContext => {
   const { mode, airGapped } = settings();
-  return {
-    principal: {
-      id: principalName(caller.principal),
-      scopes: scopesOf(caller.may),
-      transport: caller.transport,
-      agent: caller.agentId,
-      session: caller.sessionId,
-    },
-    action,
-    resource,
-    context: { mode, profile: caller.budgetProfile ?? "", airGapped, granted },
-  };
+  return { mode, profile: budgetProfile, air_gapped: airGapped, granted };
 };
 
-export const ticketOf = ({ state }: Origin): unknown => (isRecord(state) ? state[TICKET] : undefined);
+/** What policy says about something that a caller does; `given` replaces what is so at the moment. */
+export const judgeFor = (
+  parts: AuthorizerParts,
+  caller: Caller,
+  subject: Subject,
+  given: Partial<PolicyContext> = {},
+): Judgement =>
+  judge(parts.policy.decide, (agrees) =>
+    requestsFor(subject, caller, {
+      ...contextOf(parts, caller, agrees),
+      ...given,
+      granted: agrees || given.granted === true,
+    }),
+  );
 
-/** Of a call that was suspended for a question: what was granted to it, and how this question was answered. */
-const resume = ({ parts: { grants }, origin, call }: CallState): Resumed => {
-  const { caller, answers } = origin;
-  const kept = grants.resume(ticketOf(origin), caller.owner, call());
-  if (kept === undefined) return { granted: new Set(), answered: undefined };
-  const answer = readAnswer(answers);
-  if (answer === "session" || answer === "never") grants.record(caller.owner, kept.asked, answer);
-  const isYes = answer === "once" || answer === "session";
-  return {
-    granted: new Set([...kept.granted, ...(isYes ? [kept.asked] : [])]),
-    answered: { key: kept.asked, answer },
-  };
+/** The question of the policy that leaves the decision to the user: the operator's own before a default. */
+export const promptFor = (
+  { promptOf }: Policy,
+  { decision, agreed }: Extract<Judgement, { readonly outcome: "ask" }>,
+): string => {
+  const ids = [...decision.policies, ...agreed.policies];
+  const prompts = [...ids.filter((id) => !isDefaultPolicy(id)), ...ids.filter(isDefaultPolicy)].map(promptOf);
+  return prompts.find((text) => text !== undefined) ?? "Allow this?";
 };
+
+const ticketOf = ({ state }: Origin): unknown => (isRecord(state) ? state[TICKET] : undefined);
+
+/** The origin as the tool gets it: answers to our own question are not for the tool. */
+export const withoutTicket = <R extends Origin>(origin: R): R =>
+  ticketOf(origin) === undefined ? origin : { ...origin, state: undefined, answers: undefined };
 
 /** Whether the user's consent counts for this caller: over HTTP, only the operator's own token widens what it was given. */
-export const countsConsent = ({ settings }: AuthorizerParts, { transport, may }: Caller): boolean =>
-  settings().asksUsers && (transport !== "http" || may.has("admin"));
+export const countsConsent = (
+  { settings }: AuthorizerParts,
+  { transport, may }: Pick<Caller, "transport" | "may">,
+): boolean => settings().asksUsers && (transport !== "http" || may.has("admin"));
+
+const callDigest = ({ parts, called, args }: Pick<CallState, "parts" | "called" | "args">): string =>
+  parts.digest(JSON.stringify([called, args]));
+
+const NOTHING_RESUMED: Resumed = { granted: new Set(), answered: undefined };
+
+/**
+ * Of a call that was suspended for a question: what was granted to it, and what was answered. The answer is recorded here,
+ * once, whatever becomes of the call, and before it counts.
+ */
+export const resume = (state: Omit<CallState, "resumed">): Resumed => {
+  const { parts, origin, log } = state;
+  const { caller, answers } = origin;
+  const ticket = ticketOf(origin);
+  if (ticket === undefined) return NOTHING_RESUMED;
+  const kept = parts.grants.resume(ticket, caller.owner, callDigest(state));
+  if (kept === undefined) return NOTHING_RESUMED;
+  const { asked, never, decided } = kept;
+  const answer = readAnswer(answers);
+  // The token may have lost its scope since it was asked.
+  const isYes = (answer === "once" || answer === "session") && countsConsent(parts, caller);
+  parts.onAnswer(answer);
+  log.answered({ ...decided, allowed: isYes, answer });
+  if (answer === "never") parts.grants.record(caller.owner, never, answer);
+  if (answer === "session" && isYes) parts.grants.record(caller.owner, asked, answer);
+  return { granted: new Set([...kept.granted, ...(isYes ? [asked] : [])]), answered: asked };
+};
+
+const decidedOn = (
+  { called }: CallState,
+  { action, resources }: Asked,
+  { allowed, policies }: PolicyDecision,
+): Decided => {
+  const [{ type, id }] = resources;
+  const [effect = "", family] = action.groups;
+  const about = SUBJECTS[type] ?? (action.name === called ? "call" : "files");
+  return {
+    allowed,
+    policies,
+    about,
+    tool: called,
+    effect,
+    isReadOnly: effect === "read" && family === undefined,
+    ...(family === undefined ? {} : { group: family }),
+    ...(about === "call" ? {} : { action: action.name }),
+    ...(about === "call" || about === "files" ? {} : { resource: id }),
+  };
+};
 
 /** Ends this round of the call with a question, unless nobody can or wants to be asked. */
 const ask = (
-  { parts: { grants, settings }, origin: { caller, canAsk, canConsent }, call }: CallState,
-  { key, question, allow }: Asked,
-  granted: ReadonlySet<string>,
+  state: CallState,
+  asked: Asked,
+  judged: Extract<Judgement, { readonly outcome: "ask" }>,
 ): void => {
-  const { maxQuestionsPerMinute } = settings();
+  const { parts, origin, resumed } = state;
+  const { grants, settings, policy } = parts;
+  const { caller, canAsk, canConsent } = origin;
   const canAnswer = canConsent ?? canAsk?.("form") === true;
-  if (!canAnswer || grants.isRefused(caller.owner, key)) return;
-  const message = question();
-  if (message === undefined || !grants.mayAsk(caller.owner, maxQuestionsPerMinute)) return;
-  const ticket = grants.suspend({ owner: caller.owner, call: call(), granted: [...granted], asked: key });
+  if (!canAnswer || grants.isRefused(caller.owner, asked.neverKey ?? asked.key)) return;
+  const facts = asked.facts();
+  const call = facts && showCall(state.called, state.args);
+  if (facts === undefined || call === undefined) return;
+  if (!grants.mayAsk(caller.owner, settings().maxQuestionsPerMinute)) return;
+  const ticket = grants.suspend({
+    owner: caller.owner,
+    call: callDigest(state),
+    granted: [...resumed.granted],
+    asked: asked.key,
+    never: asked.neverKey ?? asked.key,
+    decided: decidedOn(state, asked, judged.agreed),
+  });
+  const { note, allow } = asked;
+  const message = [call, ...facts, promptFor(policy, judged), ...(note === undefined ? [] : [note])].join(
+    "\n",
+  );
   const form = { kind: "form", message, schema: SCHEMA, ...(allow && { allow }) } as const;
   throw new QuestionsAsked({ [ANSWER]: form }, { [TICKET]: ticket });
 };
 
 /** Returns if it is allowed; throws the refusal, or the question to the user. */
 export const check = (state: CallState, asked: Asked): void => {
-  const { parts, origin, onDecision } = state;
-  const { policy, grants } = parts;
-  const record = ({ allowed, policies }: PolicyDecision, answer?: Answer): void => {
-    if (answer !== undefined) parts.onAnswer(answer);
-    onDecision({
-      allowed,
-      policies,
-      about: SUBJECTS[asked.resource.type] ?? "call",
-      name: asked.action.name,
-      effect: asked.action.group,
-      resource: asked.resource.id,
-      answer,
-    });
-  };
-  const refuse = (decision: PolicyDecision, answer?: Answer): never => {
-    record(decision, answer);
-    const refusal = asked.refuse(decision);
-    throw withHint(refusal, answer === undefined ? undefined : "The user was asked and did not agree");
-  };
-  const decision = policy.decide(requestFor(parts, origin.caller, asked, false));
-  if (decision.allowed) {
-    record(decision);
-    return;
-  }
-  const agreed = policy.decide(requestFor(parts, origin.caller, asked, true));
-  if (!agreed.allowed || !countsConsent(parts, origin.caller)) refuse(decision);
-  state.resumed ??= resume(state);
-  const { granted, answered } = state.resumed;
-  const answer = answered?.key === asked.key ? answered.answer : undefined;
-  if (granted.has(asked.key) || grants.has(origin.caller.owner, asked.key)) {
-    record(agreed, answer);
-    return;
-  }
-  if (answer === undefined) ask(state, asked, granted);
-  refuse(decision, answer);
+  const { parts, origin, log, resumed } = state;
+  const { caller } = origin;
+  const { key } = asked;
+  const judged = judgeFor(parts, caller, asked);
+  const isLeftToUser = judged.outcome === "ask" && countsConsent(parts, caller);
+  const isGranted = isLeftToUser && (resumed.granted.has(key) || parts.grants.has(caller.owner, key));
+  const isAnswered = resumed.answered === key;
+  if (isLeftToUser && !isGranted && !isAnswered) ask(state, asked, judged);
+  const decision = isGranted ? judged.agreed : judged.decision;
+  log.decide(decidedOn(state, asked, decision));
+  if (!decision.allowed)
+    throw withHint(asked.refuse(decision), isAnswered ? "The user was asked and did not agree" : undefined);
 };

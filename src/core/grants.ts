@@ -1,3 +1,5 @@
+import type { Decided } from "./call-log.ts";
+
 /** What users agreed to or declined, by the owner of the call: the token over HTTP, otherwise the connection. */
 export interface Grants {
   has(owner: string, key: string): boolean;
@@ -18,8 +20,11 @@ interface SuspendedCall {
   readonly call: string;
   /** What was granted to this call alone so far. */
   readonly granted: readonly string[];
-  /** What the user is being asked about. */
+  /** What the user is being asked about, and as the record of their answer says it. */
   readonly asked: string;
+  /** What they refuse if they never want to be asked again. */
+  readonly never: string;
+  readonly decided: Decided;
 }
 
 /** Bounds for clients that connect, ask and never come back. */

@@ -87,16 +87,13 @@ export const createGuard = ({ queue, dispatcher, authorizer, ...logParts }: Guar
   };
 
   const guarded = async <T>(
-    { kind, origin, timeoutMs, also = [], backend }: Served,
+    { kind, origin: asked, timeoutMs, also = [], backend }: Served,
     log: CallLog,
     text: (value: T) => string,
     work: (context: CallContext) => T | Promise<T>,
   ): Promise<T> => {
     await log.ready();
-    const effect = also.includes("ask_model") ? "egress" : "read";
-    authorizer.authorizeEndpoint([kind, ...also], origin.caller, (decision) =>
-      log.decide({ ...decision, about: "call", name: kind, effect }),
-    );
+    const { origin, effect } = authorizer.authorizeEndpoint([kind, ...also], asked, log);
     // Not tried again: what it costs or does is not known here.
     const value = await dispatcher.run({ effect, isSafe: false, backend }, origin, () =>
       run(origin, timeoutMs, work, effect),
@@ -105,7 +102,7 @@ export const createGuard = ({ queue, dispatcher, authorizer, ...logParts }: Guar
     return value;
   };
 
-  /** Runs work that is not a tool call, for a caller that may read, and records it. */
+  /** Runs work that is not a tool call, for a caller that policy lets do it, and records it. */
   const serve = async <T>(
     served: Served,
     text: (value: T) => string,

@@ -1,5 +1,5 @@
 import type { BreakerState } from "../base/circuit-breaker.ts";
-import { toLlmcError } from "../base/error.ts";
+import { LlmcError, toLlmcError } from "../base/error.ts";
 import type { HealthCheck, HealthReport } from "../tools/tool.ts";
 
 /** A check of something that the server depends on; the wiring provides those of the machine. */
@@ -21,20 +21,21 @@ const PROBE_MS = 80;
 /** Everybody may ask for `/health`: a flood of questions is answered from the last report. */
 const CACHED_MS = 1_000;
 
+const late = (): LlmcError => new LlmcError("timeout", `No answer within ${PROBE_MS} ms.`);
+
 const probe = async ({ name, check }: HealthProbe): Promise<HealthCheck> => {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${PROBE_MS} ms`)), PROBE_MS);
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(late()), PROBE_MS);
   });
   try {
-    const found = await Promise.race([check(), late]);
+    const found = await Promise.race([check(), tooLate]);
     return typeof found === "string"
       ? { name, status: "ok", detail: found }
       : { name, status: "degraded", detail: found.degraded };
   } catch (thrown) {
-    const { code, message } = toLlmcError(thrown);
-    const detail = code === "internal_error" && thrown instanceof Error ? thrown.message : message;
-    return { name, status: "failed", detail };
+    // What is not ours may name anything: it is never shown.
+    return { name, status: "failed", detail: toLlmcError(thrown).message };
   } finally {
     clearTimeout(timer);
   }

@@ -1,4 +1,4 @@
-import type { PermitProgram } from "../policy/permit.ts";
+import type { PermitFiles, PermitProgram } from "../policy/permit.ts";
 
 /** Who runs a command. Never guessed: missing values come from the configuration. */
 export interface Session {
@@ -16,6 +16,8 @@ export interface Session {
   readonly may: ReadonlySet<string>;
   /** What policy and the user say to a program. */
   readonly permit?: PermitProgram | undefined;
+  /** The same to files that a command line reads or writes by itself. */
+  readonly permitFiles?: PermitFiles | undefined;
 }
 
 /** The document of `te --json`; other programs parse it, so its shape does not change. */

@@ -80,7 +80,7 @@ export const serveTeCommand = (parts: TeCommandParts): Envelope => ({
     const startedAt = performance.now();
     const found =
       typeof call.command === "string"
-        ? await parts.single({ command: call.command, cwd: call.cwd, may: session.may }, signal)
+        ? await parts.single({ command: call.command, cwd: call.cwd, may: session.may, session }, signal)
         : { command: call.command, cwd: call.cwd };
     if (found === undefined) {
       // A line of several programs is summarized anyway.

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { LlmcError } from "../base/error.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
 import { type AgentSettings, agentMessages, createAgent } from "./agent.ts";
-import type { GenerateRequest, Generation, Models } from "./contract.ts";
+import type { GenerateRequest, Generation, Model } from "./contract.ts";
 
 const ROLES = { Beatrice: "", Otto: "", Rem: "", Grace: "" };
 const SETTINGS: AgentSettings = {
@@ -23,7 +23,7 @@ const ANSWER: Generation = {
 interface Stand {
   readonly settings?: Partial<AgentSettings>;
   readonly answer?: Partial<Generation>;
-  readonly open?: Models["open"];
+  readonly open?: (name: string) => Promise<Model>;
   readonly snippets?: readonly { src: string; text: string }[];
 }
 
@@ -33,17 +33,15 @@ const stand = ({ settings = {}, answer = {}, open, snippets = [] }: Stand = {}) 
   const searched: [string, number][] = [];
   const counted: [string, Generation][] = [];
   const agent = createAgent({
-    models: {
-      open:
-        open ??
-        (async (name) => ({
-          name,
-          generate: async (request) => {
-            asked.push(request);
-            return { ...ANSWER, ...answer };
-          },
-        })),
-    },
+    open:
+      open ??
+      (async (name) => ({
+        name,
+        generate: async (request) => {
+          asked.push(request);
+          return { ...ANSWER, ...answer };
+        },
+      })),
     settings: () => ({ ...SETTINGS, ...settings }),
     search: async (query, budget) => {
       searched.push([query, budget]);

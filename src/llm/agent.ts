@@ -1,5 +1,5 @@
 import { LlmcError } from "../base/error.ts";
-import type { Generation, Message, Models, Usage } from "./contract.ts";
+import type { Generation, Message, Model, Usage } from "./contract.ts";
 import { type Role, systemPromptOf } from "./roles.ts";
 
 interface ContextSnippet {
@@ -70,7 +70,8 @@ export interface AgentAnswer {
 }
 
 interface AgentParts {
-  readonly models: Models;
+  /** Opens a model for whoever asks. */
+  readonly open: (name: string) => Promise<Model>;
   readonly settings: () => AgentSettings;
   /** The retrieval of the workspace, with its own limits. */
   readonly search: (
@@ -105,11 +106,11 @@ const emptyAnswer = (model: string, finish: Generation["finish"]): LlmcError =>
   });
 
 /** Asks the configured model in a role, with context of the workspace for the message. */
-export const createAgent = ({ models, settings, search, countTokens, newCode, onGenerated }: AgentParts) => ({
+export const createAgent = ({ open, settings, search, countTokens, newCode, onGenerated }: AgentParts) => ({
   ask: async ({ role, userMsg, injectContext, signal, onText }: AgentQuestion): Promise<AgentAnswer> => {
     const { model: name, maxOutputTokens, maxInputTokens, timeoutMs, contextTokens, roles } = settings();
     // Comes first, so that a refusal costs no retrieval.
-    const model = await models.open(name);
+    const model = await open(name);
     if (userMsg.length + injectContext.length > maxInputTokens * MAX_TOKEN_CHARS)
       throw tooLong(maxInputTokens);
     const snippets =

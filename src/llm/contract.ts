@@ -1,3 +1,5 @@
+import type { PermitHost } from "../policy/permit.ts";
+
 export interface Message {
   readonly role: "system" | "user" | "assistant";
   readonly text: string;
@@ -41,6 +43,9 @@ export interface Model {
 }
 
 export interface Models {
-  /** Opens no connection. Refuses names that are malformed, not allowed, or need a key that is missing. */
-  open(name: string): Promise<Model>;
+  /**
+   * Opens no connection. Refuses names that are malformed, not allowed, or need a key that is missing. `permit` is asked
+   * about the host first, and throws where policy does not let text go there.
+   */
+  open(name: string, permit: PermitHost): Promise<Model>;
 }

@@ -40,7 +40,7 @@ const askAt = async (
 ): Promise<unknown> => {
   const models = createModels({ settings: () => settings, secret: () => KEY });
   try {
-    const model = await models.open(name);
+    const model = await models.open(name, () => {});
     return await model.generate({
       messages: [{ role: "user", text: PROMPT }],
       maxOutputTokens: 10,

@@ -28,7 +28,7 @@ const settingsFor = (url: string, more: Partial<ModelSettings> = {}): ModelSetti
 });
 
 const open = (name: string, settings: ModelSettings, key: string | undefined = KEY): Promise<Model> =>
-  createModels({ settings: () => settings, secret: () => key }).open(name);
+  createModels({ settings: () => settings, secret: () => key }).open(name, () => {});
 
 const REQUEST: GenerateRequest = {
   messages: [

@@ -83,24 +83,38 @@ const checkKey = (key: string, variable: string): void => {
   });
 };
 
+/** Where the text for a model goes, and what the configuration says to that. */
+export const egressOf = (name: string, { profile, allowedModelPrefixes, providers }: ModelSettings) => {
+  const { provider, id } = parseModelName(name);
+  const { url, keyVariable } = providers[PROVIDERS[provider].setting];
+  const decision = decideEgress({ profile, allowedModelPrefixes, model: name, baseUrl: url });
+  const refusal = decision.allowed
+    ? undefined
+    : new LlmcError("egress_denied", decision.reason, { hint: decision.hint });
+  return {
+    provider,
+    id,
+    url,
+    keyVariable,
+    decision,
+    request: { host: URL.parse(url)?.hostname ?? "", refusal },
+  };
+};
+
 /** Opens models by name, after checking the egress policy and the key. */
 export const createModels = ({ settings, secret }: ModelsParts): Models => ({
-  open: async (name) => {
-    const { provider: providerName, id } = parseModelName(name);
+  open: async (name, permit) => {
+    const { provider: providerName, id, url, keyVariable, decision, request } = egressOf(name, settings());
+    permit(request);
+    if (!decision.allowed) throw request.refusal;
     const provider = PROVIDERS[providerName];
-    const { profile, allowedModelPrefixes, providers } = settings();
-    const { url, keyVariable } = providers[provider.setting];
-    const decision = decideEgress({ profile, allowedModelPrefixes, model: name, baseUrl: url });
-    if (!decision.allowed) {
-      throw new LlmcError("egress_denied", decision.reason, { hint: decision.hint });
-    }
     const key = keyVariable === "" ? undefined : secret(keyVariable) || undefined;
     if (key === undefined && provider.needsKey(url)) throw missingKey(name, keyVariable, provider.setting);
     if (key !== undefined) checkKey(key, keyVariable);
 
     const { origin } = new URL(url);
     const context = { model: name, urlKey: `${provider.setting}_url`, keyVariable };
-    const request = createOutbound({
+    const send = createOutbound({
       origin,
       loopbackOnly: decision.loopbackOnly,
       maxResponseBytes: MAX_RESPONSE_BYTES,
@@ -111,7 +125,7 @@ export const createModels = ({ settings, secret }: ModelsParts): Models => ({
       baseUrl: url,
       isFree: decision.loopbackOnly || isFreeOfCharge(name, url),
     };
-    const sdk = await provider.load({ id, baseUrl: url, key, fetch: request }).catch((cause: unknown) => {
+    const sdk = await provider.load({ id, baseUrl: url, key, fetch: send }).catch((cause: unknown) => {
       if (provider.extra !== undefined) throw missingExtra(provider.extra, cause);
       throw new LlmcError("unavailable", `The package that ${name} needs could not be loaded.`, {
         hint: "Check that the installation is complete.",

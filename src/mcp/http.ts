@@ -1,5 +1,4 @@
 import { createMcpHandler, type HandleRequestOptions, isLegacyRequest } from "@modelcontextprotocol/server";
-import { EFFECTS } from "../core/contract.ts";
 import { refuseParamHeaders } from "./param-headers.ts";
 import { createMcpServer, type McpParts } from "./server.ts";
 import { createSessions, NOBODY } from "./sessions.ts";
@@ -20,7 +19,7 @@ export const createMcpHttp = (parts: McpHttpParts) => {
           transport: "http",
           principal: NOBODY,
           id: parts.newId(),
-          may: new Set(EFFECTS),
+          may: new Set(),
           newCorrelationId: parts.newId,
         },
         era,

@@ -3,7 +3,6 @@ import {
   isInitializeRequest,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
-import { EFFECTS } from "../core/contract.ts";
 import { createEventStores } from "./event-store.ts";
 import { principalOf } from "./origin.ts";
 import { createMcpServer, type McpParts } from "./server.ts";
@@ -67,7 +66,7 @@ export const createSessions = (parts: SessionParts) => {
       transport: "http",
       principal: NOBODY,
       id: parts.newId(),
-      may: new Set<string>(EFFECTS),
+      may: new Set<string>(),
       newCorrelationId: parts.newId,
     } as const;
     await createMcpServer(parts, connection, "legacy").connect(transport);

@@ -13,7 +13,8 @@ const RECENT = 1024;
 
 const summarize = ({ count, errors, recentMs }: ToolCalls) => {
   const sorted = recentMs.toSorted((a, b) => a - b);
-  const ms = (p: number) => Math.round((sorted[Math.floor(sorted.length * p)] ?? 0) * 100) / 100;
+  // The nearest rank: the least value that so many are not above.
+  const ms = (p: number) => Math.round((sorted[Math.ceil(sorted.length * p) - 1] ?? 0) * 100) / 100;
   return { calls: count, errors: { ...errors }, p50_ms: ms(0.5), p95_ms: ms(0.95), p99_ms: ms(0.99) };
 };
 

@@ -1,12 +1,13 @@
-/** Names of counters and histograms that are kept per minute; beyond it, new ones are counted as one. */
+/** Names of counters and histograms that are kept per minute; beyond it, new ones of a metric are counted as one. */
 const MAX_NAMES = 500;
-const OTHER = "other";
+/** Far more than there are metrics: what would be beyond is counted under no metric at all. */
+const MAX_METRICS = 100;
 
 const MINUTE_MS = 60_000;
 const MINUTES_KEPT = 24 * 60;
 
 /** Upper bounds in seconds; what lies beyond the last is counted with it. */
-const BOUNDS: readonly number[] = [
+export const BOUNDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600,
 ];
 
@@ -61,8 +62,12 @@ const summarize = (histogram: Histogram): HistogramSummary => ({
   p99: quantile(histogram, 0.99),
 });
 
-const roomFor = (names: ReadonlyMap<string, unknown>, name: string): string =>
-  names.has(name) || names.size < MAX_NAMES ? name : OTHER;
+/** There are few metrics; it is their labels that are many. */
+const roomFor = (names: ReadonlyMap<string, unknown>, name: string): string => {
+  if (names.has(name) || names.size < MAX_NAMES) return name;
+  const other = `${name.replace(/\{.*$/s, "")}{other}`;
+  return names.has(other) || names.size < MAX_NAMES + MAX_METRICS ? other : "other";
+};
 
 export type MinuteSeries = ReturnType<typeof createMinuteSeries>;
 

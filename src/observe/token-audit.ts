@@ -1,3 +1,4 @@
+import { csvCell } from "../base/text.ts";
 import type { CountTokens } from "../base/tokens.ts";
 import type { CallRecord, CallTexts } from "./records.ts";
 
@@ -21,12 +22,7 @@ interface AuditParts {
 export const AUDIT_HEADER =
   "timestamp,correlation_id,agent_id,session_id,model,tool,tokens_in,tokens_out,duration_ms,error_code,budget_profile";
 
-/** Names come from clients: quotes are doubled, and text that a spreadsheet would run as a formula is escaped. */
-const cell = (value: string | number): string => {
-  if (typeof value === "number") return String(value);
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-};
+const cell = (value: string | number): string => (typeof value === "number" ? String(value) : csvCell(value));
 
 const DAY_MS = 86_400_000;
 

@@ -34,3 +34,19 @@ export interface ProgramNeeds {
  * first. Policy speaks last, so that an operator's policy can forbid what the allowlist allows.
  */
 export type PermitProgram = (request: ProgramRequest) => void;
+
+/**
+ * Decides whether a command line may read or write files by itself: redirections, patterns and built-in commands. Returns if
+ * so, throws otherwise.
+ */
+export type PermitFiles = (effect: "read" | "write") => void;
+
+/** Text that is about to be sent to a model. */
+export interface HostRequest {
+  readonly host: string;
+  /** How the configuration refuses it; undefined if it lets text go there. */
+  readonly refusal: LlmcError | undefined;
+}
+
+/** The same for a host: returns if policy lets text go there, throws otherwise. */
+export type PermitHost = (request: HostRequest) => void;

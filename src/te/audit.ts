@@ -35,7 +35,7 @@ export const openTeAudit = (
     userState,
     settings: () => auditSettings(config.audit),
     log: { error: () => {}, warn: () => {} },
-    program: `te ${version}`,
+    server: `te ${version}`,
     pid: process.pid,
     today: () => new Date(),
   });

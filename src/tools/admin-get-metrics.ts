@@ -15,6 +15,7 @@ export const adminGetMetrics = defineTool({
   name: "admin_get_metrics",
   description: "Metrics of the server over time; asks the user.",
   effect: "read",
+  family: "admin",
   input: z.strictObject({
     scope: z.string().max(200).optional().describe("prefix of names"),
     timerange: z.enum(["15m", "1h", "24h"]).default("1h"),

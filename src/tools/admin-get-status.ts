@@ -5,6 +5,7 @@ export const adminGetStatus = defineTool({
   name: "admin_get_status",
   description: "Status and health checks of the server; asks the user.",
   effect: "read",
+  family: "admin",
   input: z.strictObject({}),
   output: z.object({
     status: z.enum(["healthy", "degraded", "unhealthy"]),

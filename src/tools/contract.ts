@@ -3,6 +3,7 @@
  * written against these types, so a change here is a change for strangers.
  */
 
+import type { LlmcError } from "../base/error.ts";
 import type { CommandSession } from "../host/run/contract.ts";
 
 /** Any schema that validates and can describe itself as JSON Schema (Standard Schema; zod is one). */
@@ -59,6 +60,13 @@ export interface Caller {
   readonly may: ReadonlySet<string>;
   /** What policy and the user say to a program that a port is about to start; set by the pipe for each call. */
   readonly permit?: CommandSession["permit"];
+  /** The same to files that a command line reads or writes by itself. */
+  readonly permitFiles?: CommandSession["permitFiles"];
+  /**
+   * The same to a host that text is about to be sent to: returns if it may be, throws otherwise. `refusal` is how the
+   * configuration refuses it, if it does.
+   */
+  readonly permitHost?: (request: { readonly host: string; readonly refusal: LlmcError | undefined }) => void;
 }
 
 /** The principal of everybody who reaches the workspace as its operating-system user. */

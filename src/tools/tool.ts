@@ -91,6 +91,8 @@ export interface Tool<I extends Schema = Schema, O extends Schema = Schema, R = 
   /** One sentence. Every word is paid for in every session of every client. */
   readonly description: string;
   readonly effect: Effect;
+  /** Tools that policy decides on together, besides what they do: `admin` ones ask the user unless a policy permits them. */
+  readonly family?: "admin";
   readonly input: I;
   /** Left out by tools whose whole answer is content blocks. */
   readonly output?: O;

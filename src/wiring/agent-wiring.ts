@@ -57,7 +57,7 @@ const bodyOf = ({ text, model, finish, usage, costUsd, sources }: AgentAnswer) =
 export const createAgentPort = (app: App, env: AppRequest["env"]): AgentPort => {
   const config = () => app.config.current().config.mcp;
   const load = async () => {
-    const [{ createAgent }, { createModels }, { recordedModels }] = await Promise.all([
+    const [{ createAgent }, { createModels }, { openRecorded }] = await Promise.all([
       import("../llm/agent.ts"),
       import("../llm/models.ts"),
       import("./recorded-models.ts"),
@@ -68,7 +68,7 @@ export const createAgentPort = (app: App, env: AppRequest["env"]): AgentPort => 
     });
     return (asker: Asker) =>
       createAgent({
-        models: recordedModels(models, app, asker),
+        open: (name) => openRecorded(models, name, app, asker),
         settings: () => agentSettingsOf(config()),
         search: async (query, budgetTokens, signal) => {
           const { retrieval } = await app.engines();
@@ -140,7 +140,8 @@ const checkAgentModel = async (app: App, env: AppRequest["env"]): Promise<void> 
   const { createModels } = await import("../llm/models.ts");
   const models = createModels({ settings: () => modelSettingsOf(mcp), secret: (variable) => env[variable] });
   try {
-    await models.open(mcp.llm.agent_model);
+    // Who asks decides what policy says; here it is about the configuration.
+    await models.open(mcp.llm.agent_model, () => {});
   } catch (thrown) {
     const { code, message: reason, hint } = toLlmcError(thrown);
     app.observer.log.warn(

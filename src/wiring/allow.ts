@@ -193,7 +193,9 @@ const planFor = async (
           userState: request.folders.state,
           settings: auditSettings(loaded.config.mcp.audit),
         },
-        additions.flatMap(({ name, items }) => items.map((item) => `${name} ${item}`)),
+        additions.flatMap(({ name, items }) =>
+          items.map((item) => ({ granted: `${name} ${item}`, scope: "always" as const })),
+        ),
       );
       const real = await disk.resolveFile(file);
       await disk.writeText(real?.path ?? file, after, real?.mode);
@@ -210,7 +212,7 @@ export const planAllow = async (request: Request, names: readonly string[]): Pro
     template: NEW_FILE,
     trust: (before, after, additions) =>
       before === undefined
-        ? trustWritten(request, file, after)
+        ? trustWritten(request, file, after, { isRecorded: true })
         : trustAdded(request, new Map(additions.map(({ name, items }) => [`mcp.tools.${name}`, items]))),
   });
 };

@@ -72,9 +72,13 @@ const SCHEMAS_MS = 60 * 60_000;
 const FLUSH_MS = 1000;
 
 /** Of modules that a workspace's own file names, the contents that were granted; the operator's need no digest. */
-const moduleDigests = ({ origins, workspaceFile }: Loaded): Readonly<Record<string, string>> | undefined =>
+const moduleDigests = ({
+  origins,
+  workspaceFile,
+  digests,
+}: Loaded): Readonly<Record<string, string>> | undefined =>
   workspaceFile !== undefined && origins.get(MODULES_KEY)?.source === "file"
-    ? (workspaceFile.digests[MODULES_KEY] ?? {})
+    ? (digests[MODULES_KEY] ?? {})
     : undefined;
 
 /** Settings are derived once per configuration, not once per call. */

@@ -26,7 +26,7 @@ export const createAudit = ({ root, userState, settings, log }: AuditParts): Clo
       userState,
       settings,
       log,
-      program: `llmc ${VERSION}`,
+      server: `llmc ${VERSION}`,
       pid: process.pid,
       today: () => new Date(),
     });

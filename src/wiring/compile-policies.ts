@@ -1,6 +1,8 @@
 import { loadCedar } from "../host/os/bundled-files.ts";
-import type { Cedar, Compilation, PolicyFile, PolicyProblem } from "../policy/cedar/engine.ts";
+import type { Compilation } from "../policy/cedar/engine.ts";
 import type { PolicyAction } from "../policy/cedar/model.ts";
+import type { Cedar, PolicyFile } from "../policy/cedar/policy-file.ts";
+import type { PolicyProblem } from "../policy/cedar/positions.ts";
 
 /** The texts of files, by name, that were in force last. */
 type LastGood = ReadonlyMap<string, string>;

@@ -14,6 +14,7 @@ import { tokenCounter } from "../host/os/token-counter.ts";
 import { createCommandRunner } from "../host/run/runner.ts";
 import type { Tier } from "../host/run/tiers/contract.ts";
 import { createCommandGroups } from "../host/run/tree/cgroup.ts";
+import { describeProblem } from "../policy/cedar/positions.ts";
 import { STATE_DIR } from "../policy/paths.ts";
 import { modelSettingsOf } from "./agent-wiring.ts";
 import { type AppRequest, createApp } from "./app.ts";
@@ -21,7 +22,6 @@ import { examineAbove } from "./doctor-above.ts";
 import { loadFor } from "./load.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
 import { examineState } from "./other-state.ts";
-import { describeProblem } from "./policy-store.ts";
 import { createTrust } from "./trust.ts";
 import { trustCommand } from "./trust-command-line.ts";
 import { describeUnknownTools, unknownTools } from "./unknown-tools.ts";
@@ -88,8 +88,9 @@ const examineRoots = async (request: AppRequest, loaded: Loaded | undefined): Pr
 
 /** What the workspace's file asks for and does not get. */
 const examineTrust = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
-  if (loaded?.workspaceFile === undefined) return [];
+  if (loaded === undefined) return [];
   const { values, modules, policies } = await createTrust(request).plan();
+  if (loaded.workspaceFile === undefined && policies.length === 0) return [];
   const waiting = [
     ...values.filter(({ isGranted }) => !isGranted).map(({ key }) => key),
     ...modules.filter(({ isGranted }) => !isGranted).map(({ file }) => `the module ${quoteForMessage(file)}`),
@@ -99,12 +100,8 @@ const examineTrust = async (request: AppRequest, loaded: Loaded | undefined): Pr
   ];
   return [
     waiting.length === 0
-      ? good("trust", "all that the workspace's file says is in force")
-      : weak(
-          "trust",
-          `the workspace's file is not trusted with ${waiting.join(", ")}`,
-          trustCommand(request),
-        ),
+      ? good("trust", "all that the workspace asks for is in force")
+      : weak("trust", `the workspace is not trusted with ${waiting.join(", ")}`, trustCommand(request)),
   ];
 };
 
@@ -221,7 +218,7 @@ const examineModel = async (request: AppRequest, loaded: Loaded | undefined): Pr
     secret: (variable) => request.env[variable],
   });
   try {
-    await models.open(model);
+    await models.open(model, () => {});
     return [good("model", `${model} may be asked, and has the key that it needs`)];
   } catch (thrown) {
     const { message, hint } = toLlmcError(thrown);

@@ -204,7 +204,7 @@ export const createEngines = async (parts: EngineParts) => {
     now,
     env: parts.env,
   });
-  const { files, handles, writes, search, system, lines, writing } = main;
+  const { files, handles, writes, search, system, lines, writing, gate } = main;
   const processes = openProcesses(
     parts,
     { gate: currentPort(() => linux().gate), lines: currentPort(() => linux().lines) },
@@ -240,6 +240,8 @@ export const createEngines = async (parts: EngineParts) => {
       const { files, writes, search, handles, system } = outside(kind, paths);
       return { ...ports, files, writes, search, handles, system };
     },
+    /** Where commands are judged: what it would hand to policy can be asked beforehand. */
+    gate,
     locks,
     usage,
     processes,

@@ -47,12 +47,11 @@ export const healthProbes = ({ engines, metrics, policy }: ProbeParts): readonly
     {
       name: "policies",
       check: async () => {
-        const { policies, problems } = policy.report();
-        const [first] = problems;
+        const { policies } = policy.report();
+        const [first] = policy.problems();
         if (first !== undefined) {
-          const where = `${first.file}:${first.line}: ${first.message}`;
-          if (policy.isBroken()) throw new LlmcError("unavailable", where);
-          return { degraded: `the last good ones are in force: ${where}` };
+          if (policy.isBroken()) throw new LlmcError("unavailable", first);
+          return { degraded: `the last good ones are in force: ${first}` };
         }
         return policies.length === 0 ? "defaults" : `${policies.length} besides the defaults`;
       },

@@ -1,4 +1,3 @@
-import { basename, isAbsolute } from "node:path";
 import type { Cache } from "../base/caches.ts";
 import type { Loaded } from "../config/load.ts";
 import type { Core } from "../core/core.ts";
@@ -8,8 +7,10 @@ import type { LiveWriters } from "../host/run/live-writers.ts";
 import type { Log } from "../observe/log.ts";
 import { decideByDefault } from "../policy/cedar/default-decision.ts";
 import { DEFAULT_PROMPTS } from "../policy/cedar/default-policies.ts";
-import type { CompiledPolicies, PolicyFile, PolicyProblem } from "../policy/cedar/engine.ts";
+import type { CompiledPolicies } from "../policy/cedar/engine.ts";
 import type { PolicyAction, PolicyDecision, PolicyRequest } from "../policy/cedar/model.ts";
+import type { PolicyFile } from "../policy/cedar/policy-file.ts";
+import { describeProblem, type PolicyProblem, positionForCallers } from "../policy/cedar/positions.ts";
 import { createPolicyReader } from "./checked-policies.ts";
 import { compileFiles, compileUsable, goodTexts, withLastGood } from "./compile-policies.ts";
 import { type PolicyFolders, policyPatterns, readPolicyTexts } from "./policy-texts.ts";
@@ -55,15 +56,24 @@ export interface PolicyReport {
 /** Names the state in which everything is denied, because the policies that somebody wrote cannot be used. */
 const BROKEN = "llmc.broken";
 
-const positionOf = ({ file, line, column }: PolicyProblem, name = file): string =>
-  `${name}${line === 0 ? "" : `:${line}:${column}`}`;
+/** Requests hold what clients chose: a failure that names it has as many messages as they like. */
+const MAX_FAILURES = 100;
 
-export const describeProblem = (problem: PolicyProblem): string =>
-  `${positionOf(problem)}: ${problem.message}`;
-
-/** For callers, who need not know the folders of the operator. */
-const publicPositionOf = (problem: PolicyProblem): string =>
-  positionOf(problem, isAbsolute(problem.file) ? basename(problem.file) : problem.file);
+/** Decides with what is compiled, and keeps decisions. Says once of each failure that policy could not decide. */
+const createDecider = ({ decisions, log }: Pick<StoreParts, "decisions" | "log">) => {
+  const known = new Set<string>();
+  const note = ({ failure, policies }: PolicyDecision): void => {
+    if (failure === undefined || known.has(failure) || known.size >= MAX_FAILURES) return;
+    known.add(failure);
+    log.error({ failure, policies }, "policy could not decide, which refuses");
+  };
+  return ({ decide }: CompiledPolicies, request: PolicyRequest): PolicyDecision =>
+    decisions.get(JSON.stringify(request), () => {
+      const decision = decide(request);
+      note(decision);
+      return decision;
+    });
+};
 
 const logProblems = (log: Log, problems: readonly PolicyProblem[], isBroken: boolean): void =>
   log.error(
@@ -90,14 +100,13 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
   let version = 0;
   let readBefore = "";
   let lastGood: ReadonlyMap<string, string> = new Map();
-  const decideCompiled = ({ decide }: CompiledPolicies, request: PolicyRequest): PolicyDecision =>
-    parts.decisions.get(JSON.stringify(request), () => decide(request));
+  const decideCompiled = createDecider(parts);
   const reader = createPolicyReader(parts.writers);
   const isOpen = (): boolean => !parts.loaded().config.mcp.security.default_deny;
 
   const fail = (problems: readonly PolicyProblem[]): void => {
     const isBroken = inForce.kind === "broken";
-    if (isBroken) inForce = { kind: "broken", at: problems.map(publicPositionOf).join(", ") };
+    if (isBroken) inForce = { kind: "broken", at: [...new Set(problems.map(positionForCallers))].join(", ") };
     report = { ...report, problems };
     logProblems(log, problems, isBroken);
   };
@@ -137,14 +146,13 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
     },
     promptOf: (policy) =>
       inForce.kind === "compiled"
-        ? (inForce.compiled.policies.find(({ id }) => id === policy)?.annotations["prompt"] ??
-          DEFAULT_PROMPTS[policy])
+        ? (inForce.compiled.policies.find(({ id }) => id === policy)?.prompt ?? DEFAULT_PROMPTS[policy])
         : DEFAULT_PROMPTS[policy],
     report: () => report,
     isBroken: () => inForce.kind === "broken",
     hasOwn: () => inForce.kind === "compiled",
     problems: () =>
-      report.problems.map((problem) => `an error in the policy file ${publicPositionOf(problem)}`),
+      report.problems.map((problem) => `an error in the policy file ${positionForCallers(problem)}`),
     waiting: () => report.waiting.map((file) => `the policies of ${file}`),
     version: () => version,
     reload: async (listActions) => {

@@ -9,8 +9,9 @@ import {
   readPolicyFiles,
   type UnreadablePolicy,
 } from "../host/own-files/policy-files.ts";
-import { mayHoldPermits } from "../policy/cedar/cedar-text.ts";
-import type { PolicyFile, PolicyProblem } from "../policy/cedar/engine.ts";
+import { needsTrust } from "../policy/cedar/cedar-text.ts";
+import type { PolicyFile } from "../policy/cedar/policy-file.ts";
+import type { PolicyProblem } from "../policy/cedar/positions.ts";
 import { POLICIES_KEY } from "./load.ts";
 
 export interface PolicyFolders {
@@ -66,18 +67,18 @@ export interface WorkspacePolicy {
 const judge = (
   { path, text }: PolicyText,
   operators: readonly string[],
-  { workspaceFile }: Loaded,
+  { digests }: Loaded,
   { root }: PolicyFolders,
 ): WorkspacePolicy | undefined => {
   if (operators.some((pattern) => isPolicyPattern(pattern, path))) return undefined;
   const file = relative(root, path);
   const digest = sha256(text);
-  return { file, digest, isGranted: workspaceFile?.digests[POLICIES_KEY]?.[file] === digest };
+  return { file, digest, isGranted: digests[POLICIES_KEY]?.[file] === digest };
 };
 
 export interface PolicyTexts {
   readonly files: readonly PolicyFile[];
-  /** Those of the files that need trust: what only forbids needs none. */
+  /** Those of the files that need trust: what only forbids, in words of ours, needs none. */
   readonly ofWorkspace: readonly WorkspacePolicy[];
   /** Of files that cannot be used as they are. */
   readonly problems: readonly (PolicyProblem & { readonly mayPermit: boolean })[];
@@ -115,9 +116,7 @@ export const readPolicyTexts = (
       text: file.text,
       mayPermit: own?.isGranted ?? true,
     })),
-    ofWorkspace: judged.flatMap(({ file, own }) =>
-      own !== undefined && mayHoldPermits(file.text) ? own : [],
-    ),
+    ofWorkspace: judged.flatMap(({ file, own }) => (own !== undefined && needsTrust(file.text) ? own : [])),
     problems: [
       ...unreadable,
       ...beyondLimit(judged.flatMap(({ file, own }) => (own?.isGranted === false ? file : []))),

@@ -1,7 +1,7 @@
-import { toLlmcError } from "../base/error.ts";
+import { LlmcError, toLlmcError } from "../base/error.ts";
 import { whoOf } from "../core/call-log.ts";
 import type { Caller } from "../core/contract.ts";
-import type { Generation, Models } from "../llm/contract.ts";
+import type { Generation, Model, Models } from "../llm/contract.ts";
 import { parseModelName } from "../llm/model-name.ts";
 import type { AuditEntry } from "../observe/audit/entry.ts";
 import type { App } from "./app.ts";
@@ -17,13 +17,22 @@ type Outcome = Extract<AuditEntry, { readonly kind: "model_call" }>["outcome"];
 /** The option that decides which models text may go to. */
 const EGRESS_OPTION = "mcp.rlm.profile";
 
-/** Models whose use is recorded in the audit trail: each time that one is asked, and each time that it may not be. */
-export const recordedModels = (
+/** Who asks without policy is refused: the pipe sets it for every call. */
+const refuseUnasked = (): never => {
+  throw new LlmcError("forbidden", "No policy was asked about this model.");
+};
+
+/**
+ * Opens a model for somebody, as far as policy lets them, and records its use in the audit trail: each time that it is asked,
+ * and each time that the configuration does not allow it.
+ */
+export const openRecorded = async (
   models: Models,
+  name: string,
   { audit, now }: Pick<App, "audit" | "now">,
   asker: Asker,
-): Models => {
-  const note = (name: string, startedAt: number, outcome: Outcome, generation?: Generation): void => {
+): Promise<Model> => {
+  const note = (startedAt: number, outcome: Outcome, generation?: Generation): void => {
     const { usage, costUsd } = generation ?? {};
     try {
       audit.record({
@@ -43,28 +52,24 @@ export const recordedModels = (
       // The decision was recorded before, and the answer is paid for: its caller gets it. The log says what is missing.
     }
   };
+  const openedAt = now();
+  const model = await models.open(name, asker.caller.permitHost ?? refuseUnasked).catch((thrown: unknown) => {
+    const { code } = toLlmcError(thrown);
+    if (code === "egress_denied") note(openedAt, code);
+    throw thrown;
+  });
   return {
-    open: async (name) => {
-      const openedAt = now();
-      const model = await models.open(name).catch((thrown: unknown) => {
-        const { code } = toLlmcError(thrown);
-        if (code === "egress_denied") note(name, openedAt, code);
+    name: model.name,
+    generate: async (request) => {
+      const startedAt = now();
+      try {
+        const generation = await model.generate(request);
+        note(startedAt, "ok", generation);
+        return generation;
+      } catch (thrown) {
+        note(startedAt, toLlmcError(thrown).code);
         throw thrown;
-      });
-      return {
-        name: model.name,
-        generate: async (request) => {
-          const startedAt = now();
-          try {
-            const generation = await model.generate(request);
-            note(name, startedAt, "ok", generation);
-            return generation;
-          } catch (thrown) {
-            note(name, startedAt, toLlmcError(thrown).code);
-            throw thrown;
-          }
-        },
-      };
+      }
     },
   };
 };

@@ -50,7 +50,7 @@ export const setupActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "t
       print: options.print ?? false,
       extend: (template) => withPresets(template, request, run.io, options),
     });
-    if (written !== undefined) await trustWritten(request, file, written);
+    if (written !== undefined) await trustWritten(request, file, written, { isRecorded: false });
   },
   allow: async (programs, options) => {
     const request = await requestOf(run, options);

@@ -2,16 +2,20 @@ import { resolve } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import type { Io } from "../cli/io.ts";
 import { askForTrust, type Trust, type TrustPlan } from "../cli/trust-command.ts";
+import type { Loaded } from "../config/load.ts";
 import type { LoadRequest } from "../config/load-request.ts";
+import { redactUserinfo } from "../config/redact.ts";
 import { parseTrustRecord, readTrust, type TrustRecord, trustFile } from "../config/trust-record.ts";
 import { trustFolder } from "../config/user-folders.ts";
 import type { WorkspaceFile } from "../config/workspace-file.ts";
+import { auditSettings } from "../host/audit/settings.ts";
 import { createDisk } from "../host/own-files/disk.ts";
 import { createTrustFiles } from "../host/trust/trust-files.ts";
 import { digestFolder } from "../host/trust/trusted-modules.ts";
 import type { AppRequest } from "./app.ts";
 import { loadFor, MODULES_KEY, POLICIES_KEY } from "./load.ts";
 import { readPolicyTexts } from "./policy-texts.ts";
+import { recordGrants } from "./record-grants.ts";
 
 type Request = Pick<AppRequest, "root" | "folders" | "env" | "overrides" | "configPath">;
 
@@ -24,7 +28,8 @@ const reasonOf = (thrown: unknown): string => {
 /** The modules that the file brings, as they are now. */
 const modulesOf = (
   root: string,
-  { widening, digests }: WorkspaceFile,
+  { widening }: WorkspaceFile,
+  digests: TrustRecord["digests"],
 ): Pick<TrustPlan, "modules" | "unreadable"> => {
   const folder = widening.find(({ key }) => key === MODULES_KEY)?.asked;
   if (typeof folder !== "string" || folder === "") return { modules: [] };
@@ -41,29 +46,31 @@ const modulesOf = (
   }
 };
 
-const planFor = async (request: Request, disk?: LoadRequest["disk"]): Promise<TrustPlan> => {
-  const loaded = await loadFor(request, false, disk);
-  const { file, waiting, workspaceFile } = loaded;
-  if (workspaceFile === undefined) {
-    return {
-      workspace: request.root,
-      file: undefined,
-      values: [],
-      modules: [],
-      policies: [],
-      isGranted: true,
-    };
-  }
-  const values = workspaceFile.widening.map((one) => ({
+/** What waits for trust, and what has it: values of the workspace's file, its modules, and policies of the workspace. */
+const planFrom = (request: Request, loaded: Loaded): TrustPlan => {
+  const { file, waiting, workspaceFile, digests } = loaded;
+  const values = (workspaceFile?.widening ?? []).map((one) => ({
     ...one,
     isGranted: !waiting.some(({ key }) => key === one.key),
   }));
-  const { modules, unreadable } = modulesOf(request.root, workspaceFile);
+  const { modules, unreadable } =
+    workspaceFile === undefined
+      ? { modules: [], unreadable: undefined }
+      : modulesOf(request.root, workspaceFile, digests);
   const { ofWorkspace: policies } = readPolicyTexts(loaded, request);
-  const isGranted = [...values, ...modules, ...policies].every((one) => one.isGranted);
-  const plan = { workspace: request.root, file, values, modules, policies, isGranted };
-  return unreadable === undefined ? plan : { ...plan, unreadable };
+  return {
+    workspace: request.root,
+    file: workspaceFile === undefined ? undefined : file,
+    values,
+    modules,
+    policies,
+    isGranted: [...values, ...modules, ...policies].every((one) => one.isGranted),
+    ...(unreadable === undefined ? {} : { unreadable }),
+  };
 };
+
+const planFor = async (request: Request, disk?: LoadRequest["disk"]): Promise<TrustPlan> =>
+  planFrom(request, await loadFor(request, false, disk));
 
 /** The record with some entries of lists more; what else the file asks for stays as it was. */
 const recordWith = (
@@ -111,16 +118,66 @@ const writeRecord = async ({ folders, root }: Request, record: TrustRecord): Pro
   }
 };
 
+/** Records what a plan shows, even if the files have changed since. */
+export const writePlan = (request: Request, plan: TrustPlan): Promise<void> =>
+  writeRecord(request, recordOf(plan));
+
+/** What a record grants, as the audit trail says it: a key of the configuration and one item of it, or a file. */
+const itemsOf = (record: TrustRecord | undefined): readonly string[] => [
+  ...Object.entries(record?.values ?? {}).flatMap(([key, value]) =>
+    (Array.isArray(value) ? value : [value]).map((item) => `${key} ${String(redactUserinfo(item))}`),
+  ),
+  ...Object.entries(record?.digests ?? {}).flatMap(([key, files]) =>
+    Object.entries(files).map(([file, digest]) => `${key} ${file} sha256:${digest.slice(0, 12)}`),
+  ),
+];
+
+const oldRecord = async ({ folders, root }: Request): Promise<TrustRecord | undefined> =>
+  (await readTrust(createTrustFiles(), folders.state, root)).record;
+
+/** Records in the audit trail what trust grants that it did not before, and what it no longer does. */
+const noteChange = async (
+  { root, folders }: Request,
+  { config }: Loaded,
+  before: TrustRecord | undefined,
+  after: TrustRecord | undefined,
+): Promise<void> => {
+  const [old, now] = [itemsOf(before), itemsOf(after)];
+  const where = { root, userState: folders.state, settings: auditSettings(config.mcp.audit) };
+  await recordGrants(where, [
+    ...now.filter((item) => !old.includes(item)).map((granted) => ({ granted, scope: "always" as const })),
+    ...old.filter((item) => !now.includes(item)).map((granted) => ({ granted, scope: "revoked" as const })),
+  ]);
+};
+
+/** Taking trust back always works; that it was is recorded where the workspace is still there. */
+const revoke = async (request: Request): Promise<boolean> => {
+  const before = await oldRecord(request);
+  const path = trustFile(request.folders.state, request.root);
+  const wasTrusted = await createTrustFiles().removeRecord(path);
+  if ((await createDisk().resolveFile(request.root)) === undefined) return wasTrusted;
+  try {
+    await noteChange(request, await loadFor(request), before, undefined);
+  } catch (cause) {
+    throw new LlmcError("audit_unavailable", "Trust was taken back, but that could not be recorded.", {
+      hint: "llmc audit verify and llmc config validate say what is wrong.",
+      cause,
+    });
+  }
+  return wasTrusted;
+};
+
 /** Records of trust are stored in the user's state folder, where no workspace reaches. */
 export const createTrust = (request: Request): Trust => {
   const files = createTrustFiles();
   const folder = trustFolder(request.folders.state);
-  const path = trustFile(request.folders.state, request.root);
   return {
     plan: () => planFor(request),
-    // Records what was shown, even if the files have changed since.
-    grant: (plan) => writeRecord(request, recordOf(plan)),
-    revoke: () => files.removeRecord(path),
+    grant: async (plan) => {
+      await noteChange(request, await loadFor(request), await oldRecord(request), recordOf(plan));
+      await writePlan(request, plan);
+    },
+    revoke: () => revoke(request),
     list: async () => {
       const texts = await Promise.all(
         (await files.listRecords(folder)).map((one) => files.readRecord(one).catch(() => undefined)),
@@ -138,17 +195,27 @@ export const offerTrust = async (request: Request, io: Io): Promise<void> => {
 };
 
 /**
- * Trusts what this program has just written for the operator: the text itself, whatever lies at the path by now. A command
- * that is still running could have replaced the file in between.
+ * Trusts what this program has just written for the operator: the values of the text itself, whatever lies at the path by
+ * now. A command that is still running could have replaced the file in between. Files of the workspace are not part of it.
  */
-export const trustWritten = async (request: Request, file: string, text: string): Promise<void> => {
+export const trustWritten = async (
+  request: Request,
+  file: string,
+  text: string,
+  { isRecorded }: { readonly isRecorded: boolean },
+): Promise<void> => {
   const disk = createDisk();
   const real = disk.realOrFuture(file);
-  const plan = await planFor(request, {
+  const loaded = await loadFor(request, false, {
     realOrFuture: disk.realOrFuture,
     readText: async (path) => (disk.realOrFuture(path) === real ? text : disk.readText(path)),
   });
-  if (plan.file !== undefined) await createTrust(request).grant(plan);
+  const plan = planFrom(request, loaded);
+  if (plan.file === undefined) return;
+  const old = await oldRecord(request);
+  const record = { ...recordOf(plan), digests: old?.digests ?? {} };
+  if (!isRecorded) await noteChange(request, loaded, old, record);
+  await writeRecord(request, record);
 };
 
 /** Trusts entries of lists that this program has just added to the workspace's file, and nothing else in it. */
@@ -158,6 +225,5 @@ export const trustAdded = async (
 ): Promise<void> => {
   const plan = await planFor(request);
   if (plan.file === undefined) return;
-  const { record } = await readTrust(createTrustFiles(), request.folders.state, request.root);
-  await writeRecord(request, recordWith(plan, record, added));
+  await writeRecord(request, recordWith(plan, await oldRecord(request), added));
 };

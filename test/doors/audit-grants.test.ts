@@ -63,3 +63,42 @@ test("REQ-O5 FAIL-D7 what cannot be recorded is not allowed", async () => {
   expect(err).toContain("audit trail cannot be written");
   expect(existsSync(join(root, "llmc.toml"))).toBe(false);
 });
+
+test("REQ-O5 REQ-D22 what llmc trust grants and takes back is recorded, item by item", async () => {
+  const root = tempWorkspace({
+    "llmc.toml":
+      '[mcp.tools]\nrun_cmd_allowlist = ["env", "ls"]\n[mcp.security]\npolicy_files = ["~/.config/llmc/policies/*.cedar", "p.cedar"]\n',
+    "p.cedar": 'permit(principal, action in Action::"admin", resource);\n',
+  });
+  const llmc = (...args: readonly string[]) => runLlmc(root, args, { env: envOf(root) });
+  expect((await llmc("trust", "--yes")).code).toBe(0);
+  const policy = expect.stringMatching(/^mcp\.security\.policy_files p\.cedar sha256:[0-9a-f]{12}$/);
+  expect(grantsIn(root)).toMatchObject([
+    { ...GRANT, granted: "mcp.tools.run_cmd_allowlist env" },
+    { ...GRANT, granted: policy },
+  ]);
+  writeFileSync(
+    join(root, "llmc.toml"),
+    '[mcp.tools]\nrun_cmd_allowlist = ["tar"]\n[mcp.security]\npolicy_files = ["~/.config/llmc/policies/*.cedar", "p.cedar"]\n',
+  );
+  expect((await llmc("trust", "--yes")).code).toBe(0);
+  expect((await llmc("trust", "--revoke")).code).toBe(0);
+  const REVOKED = { ...GRANT, scope: "revoked" };
+  expect(grantsIn(root).slice(2)).toMatchObject([
+    { ...GRANT, granted: "mcp.tools.run_cmd_allowlist tar" },
+    { ...REVOKED, granted: "mcp.tools.run_cmd_allowlist env" },
+    { ...REVOKED, granted: "mcp.tools.run_cmd_allowlist tar" },
+    { ...REVOKED, granted: policy },
+  ]);
+  expect((await llmc("audit", "verify")).code).toBe(0);
+});
+
+test("REQ-D22 llmc allow and llmc init trust no policies of the workspace, which nobody was shown", async () => {
+  const root = tempWorkspace({
+    ".config/llmc/config.toml": '[mcp.security]\npolicy_files = ["p.cedar"]\n',
+    "p.cedar": 'permit(principal, action in Action::"admin", resource);\n',
+  });
+  const llmc = (...args: readonly string[]) => runLlmc(root, args, { env: envOf(root) });
+  expect((await llmc("allow", "env", "--yes")).code).toBe(0);
+  expect((await llmc("policy", "check")).out).toContain("waits for trust");
+});

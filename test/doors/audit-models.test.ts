@@ -76,3 +76,32 @@ test("REQ-O5 REQ-L2: a model that text may not go to is recorded as refused", as
     },
   ]);
 });
+
+test("REQ-I4 REQ-L2: a policy about the model's host is asked before a connection is opened", async () => {
+  const server = await startModelServer((response) => sendJson(response, openaiAnswer(ANSWER)));
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const door = await openHttpDoor({
+    args: UNLIMITED,
+    env: { LLMC_MCP_TOKEN: TOKEN },
+    files: {
+      "llmc.toml": `[mcp.llm]\nagent_model = "ollama_chat/zoo:1b"\nollama_url = "${server.url}"\n[mcp.security]\npolicy_files = ["p.cedar"]\n`,
+      "p.cedar": '@id("no-host") forbid(principal, action in Action::"egress", resource is Host);',
+    },
+  });
+  onTestFinished(() => door[Symbol.asyncDispose]());
+  const refused = await door.post("/invoke_agent", BODY);
+  expect(refused.status).toBe(403);
+  expect(await refused.json()).toMatchObject({
+    code: "FORBIDDEN",
+    message: "The policy no-host does not allow text to 127.0.0.1.",
+  });
+  expect(server.connections()).toBe(0);
+  const decisions = textOf(door)
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Row)
+    .filter(({ about }) => about === "host");
+  expect(decisions).toMatchObject([
+    { kind: "decision", tool: "invoke_agent", action: "ask_model", host: "127.0.0.1", effect: "egress" },
+  ]);
+});

@@ -104,9 +104,46 @@ describe("REQ-O5 what is recorded", () => {
     const programs = (await rowsOf(app.root)).filter(({ about }) => about === "program");
     expect(programs.map(({ kind, program, answer }) => [kind, program, answer])).toEqual([
       ["decision", "ls", undefined],
-      ["question", undefined, "never"],
+      ["question", "wc", "never"],
+      ["decision", "wc", undefined],
     ]);
-    expect(programs[1]?.["decision"]).toMatchObject({ allowed: false });
+    for (const { tool, action, effect } of programs)
+      expect([tool, action, effect]).toEqual(["run_cmd", "start_program", "execute"]);
+    expect(programs[1]).toMatchObject({ decision: { allowed: false } });
+    expect(programs[2]?.["decision"]).toMatchObject({ allowed: false });
+  });
+
+  it("REQ-I5 an answer is recorded and counted once, whatever becomes of its call", async () => {
+    const app = await openTestApp({
+      config: `${CLASSIC}[mcp.security]\npolicy_files = ["p/*.cedar"]\n`,
+      files: { "p/a.cedar": 'forbid(principal == Principal::"x", action, resource);' },
+    });
+    const canAsk = (): boolean => true;
+    const command = { command: "date +%%" };
+    const ask = async () => {
+      const asked = await app.ask("run_cmd", command, { canAsk });
+      if (asked.kind !== "questions") throw new Error(JSON.stringify(asked));
+      return asked.state;
+    };
+    const answers = { grant: { action: "accept", content: { grant: "once" } } };
+    expect(await app.ask("run_cmd", command, { canAsk, state: await ask(), answers })).toMatchObject({
+      kind: "ok",
+    });
+    const state = await ask();
+    writeFileSync(join(app.root, "p/a.cedar"), 'forbid(principal, action, resource == Command::"date");');
+    await app.policy.reload(app.core.actions);
+    expect(await app.ask("run_cmd", command, { canAsk, state, answers })).toMatchObject({ kind: "error" });
+    const about = (await rowsOf(app.root)).filter((row) => row["about"] === "program");
+    expect(about.map(({ kind, program }) => [kind, program])).toEqual([
+      ["question", "date"],
+      ["decision", "date"],
+      ["question", "date"],
+      ["decision", "date"],
+    ]);
+    expect(about[1]?.["decision"]).toEqual({ allowed: true, policies: ["llmc.commands"] });
+    expect(app.metrics.over(1, "llmc_questions").counters).toEqual({
+      'llmc_questions_total{answer="once"}': 2,
+    });
   });
 
   it("FAIL-G7 no content, no values of arguments", async () => {

@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
 import { runLlmc, startLlmc } from "../command-line.ts";
@@ -20,6 +20,7 @@ const createUser = (
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
   };
+  mkdirSync(folder, { recursive: true });
   for (const [name, text] of Object.entries(policies)) write(name, text);
   const env = { HOME: home, XDG_CONFIG_HOME: join(home, ".config"), XDG_STATE_HOME: join(home, ".state") };
   return { root, folder, write, llmc: (...args: string[]) => runLlmc(root, args, { env }), env };
@@ -100,7 +101,7 @@ describe("REQ-I4: llmc policy check", () => {
       "a.cedar": 'forbid(principal, action == Action::"run_cmd", resource == Command::"npm");',
     });
     expect((await llmc("policy", "check")).out).toContain(
-      'warning: this never applies: programs are decided on as Action::"start_program"',
+      "warning: this never applies: no request has this pair of action and resource; a Command is decided on by start_program",
     );
   });
 
@@ -184,13 +185,10 @@ const CASES = [
   { principal: "ci", action: "start_program", resource: 'Command::"git"', expect: "allow" },
   { action: "start_program", resource: { type: "Command", id: "x", allowlisted: false }, expect: "ask" },
   { principal: { id: "ro", scopes: ["read"] }, action: "linux_fs_write", expect: "deny" },
-  { action: "read_file", resource: { type: "File", id: "/x", in_root: false }, expect: "ask" },
-  {
-    action: "read_file",
-    resource: { type: "File", id: "/x", denied: true },
-    context: { granted: true },
-    expect: "deny",
-  },
+  { action: "read_file", resource: { type: "File", id: "/x" }, expect: "ask" },
+  { action: "read_file", resource: 'File::"/x"', context: { granted: true }, expect: "allow" },
+  { action: "ask_model", resource: 'Host::"api.example.com"', expect: "allow" },
+  { action: "ask_model", resource: { type: "Host", id: "x", listed: false }, expect: "deny" },
 ];
 
 describe("REQ-I4: llmc policy test", () => {
@@ -199,7 +197,7 @@ describe("REQ-I4: llmc policy test", () => {
     writeFileSync(join(root, "t.json"), JSON.stringify(CASES));
     expect(await llmc("policy", "test", "t.json")).toMatchObject({
       code: 0,
-      out: "6 cases, all as expected.\n",
+      out: "8 cases, all as expected.\n",
     });
     writeFileSync(
       join(root, "t.toml"),
@@ -223,8 +221,14 @@ describe("REQ-I4: llmc policy test", () => {
     [
       "programs by a tool's name",
       [{ action: "run_cmd", resource: 'Command::"x"', expect: "deny" }],
-      "start_program",
+      "never decided on with a Command",
     ],
+    [
+      "an attribute of another type",
+      [{ action: "ask_model", resource: { type: "Host", id: "x", allowlisted: true }, expect: "deny" }],
+      "no field allowlisted",
+    ],
+    ["an unknown type", [{ action: "stat", resource: 'Flow::"x"', expect: "deny" }], "no type Flow"],
     ["an unknown outcome", [{ action: "stat", expect: "maybe" }], "allow, deny or ask"],
   ])("%s is an error, not a test that passes", async (_what, cases, message) => {
     const { llmc, root } = createUser({});
@@ -254,10 +258,134 @@ it("REQ-I4: the samples of the guide are valid, and its tests come out as they s
       ([, text = ""]) => text,
     );
   const cedar = samples("cedar");
-  expect(cedar).toHaveLength(4);
+  expect(cedar).toHaveLength(6);
   const { llmc, root } = createUser(Object.fromEntries(cedar.map((text, at) => [`${at}.cedar`, text])));
   const checked = JSON.parse((await llmc("policy", "check", "--json")).out);
   expect(checked).toMatchObject({ ok: true, warnings: [] });
   writeFileSync(join(root, "cases.json"), samples("json")[0] ?? "");
   expect(await llmc("policy", "test", "cases.json")).toMatchObject({ code: 0, err: "" });
+});
+
+describe("REQ-I4: what explain says is what the server does", () => {
+  const agree = async (policy: string, program: string, outcome: string, config = "") => {
+    const user = createUser({ "a.cedar": policy }, { "llmc.toml": config });
+    if (config !== "") await user.llmc("trust", "--yes");
+    const explained = JSON.parse(
+      (await user.llmc("policy", "explain", "run_cmd", "--program", program, "--json")).out,
+    ).decisions.at(-1);
+    expect(explained.outcome).toBe(outcome);
+    const args = JSON.stringify({ command: `${program} --version` });
+    const called = await user.llmc("call", "run_cmd", "--args", args);
+    expect(called.code === 0, called.err).toBe(outcome === "allow");
+    return { explained, called, user };
+  };
+
+  it("a policy about the file behind a link", async () => {
+    const real = realpathSync("/usr/bin/diff");
+    const link = join(tempWorkspace(), "compare");
+    symlinkSync(real, link);
+    const { explained, called } = await agree(
+      `@id("no-real") forbid(principal, action, resource == Command::"${basename(real)}");`,
+      link,
+      "deny",
+      `[mcp.tools]\nrun_cmd_allowlist = ["${link}"]\n`,
+    );
+    expect(explained.policies).toMatchObject([{ id: "no-real" }]);
+    expect(called.err).toContain("The policy no-real does not allow compare");
+  });
+
+  it("a program by its path", async () => {
+    await agree(NO_NPM, "/usr/bin/diff", "allow");
+  });
+
+  it("a listed program that a policy asks about", async () => {
+    const { explained, user } = await agree(
+      '@prompt("Really?") forbid(principal, action, resource == Command::"diff") unless { context.granted };',
+      "diff",
+      "ask",
+    );
+    expect(explained.meaning).toBe('The user is asked: "Really?" A client that cannot ask gets a refusal.');
+    const granted = await user.llmc(
+      "policy",
+      "explain",
+      "run_cmd",
+      "--program",
+      "diff",
+      "--granted",
+      "--json",
+    );
+    expect(JSON.parse(granted.out).decisions.at(-1).outcome).toBe("allow");
+  });
+
+  it("a program that does not exist is refused without a question", async () => {
+    const { explained } = await agree(NO_NPM, "no-such-program-at-all", "deny");
+    expect(explained.meaning).toContain("not among the programs that may be run");
+  });
+
+  it("whoever needs no token has the effects of tools, and no scope of tokens", async () => {
+    const user = createUser({
+      "a.cedar":
+        'permit(principal, action in Action::"admin", resource) when { principal.scopes.contains("admin") };',
+    });
+    const explained = JSON.parse((await user.llmc("policy", "explain", "admin_get_status", "--json")).out);
+    expect(explained.decisions[0].outcome).toBe("ask");
+    expect((await user.llmc("call", "admin_get_status")).err).toContain("No policy permits admin_get_status");
+  });
+
+  it("a token without the scope admin is not asked, and where it is the same with escalation_prompts", async () => {
+    const user = createUser({}, { "llmc.toml": `[mcp.auth]\ntokens = ["ci read,execute env:CI_TOKEN"]\n` });
+    await user.llmc("trust", "--yes");
+    const explain = async (...more: string[]) =>
+      JSON.parse((await user.llmc("policy", "explain", "admin_get_status", ...more, "--json")).out)
+        .decisions[0];
+    expect(await explain("--principal", "ci")).toMatchObject({
+      outcome: "deny",
+      meaning: expect.stringContaining('only a token with the scope "admin" is asked'),
+    });
+    expect(await explain("--set", "mcp.security.escalation_prompts=false")).toMatchObject({
+      outcome: "deny",
+      meaning: expect.stringContaining("escalation_prompts is false"),
+    });
+  });
+
+  it("hosts and paths", async () => {
+    const user = createUser({
+      "a.cedar": '@id("no-cloud") forbid(principal, action, resource == Host::"api.example.com");',
+    });
+    const explain = async (...args: string[]) =>
+      JSON.parse((await user.llmc("policy", "explain", ...args, "--json")).out).decisions[1];
+    expect(await explain("ask_model", "--host", "api.example.com")).toMatchObject({
+      outcome: "deny",
+      policies: [{ id: "no-cloud" }],
+    });
+    expect(await explain("ask_model", "--host", "127.0.0.1")).toMatchObject({ outcome: "allow" });
+    expect(await explain("ask_model", "--host", "elsewhere.example.com")).toMatchObject({
+      outcome: "deny",
+      policies: [],
+    });
+    expect(await explain("read_file", "--path", "/etc/hostname")).toMatchObject({ outcome: "ask" });
+    expect((await user.llmc("policy", "explain", "start_program")).err).toContain(
+      "decided on with a Command",
+    );
+  });
+});
+
+it("REQ-D22: policies that the user's own file takes from workspaces are trusted without a file of the workspace", async () => {
+  const user = createUser({}, { "pol/a.cedar": ADMIN });
+  writeFileSync(join(user.folder, "../config.toml"), '[mcp.security]\npolicy_files = ["pol/*.cedar"]\n');
+  expect((await user.llmc("policy", "check")).out).toContain("waits for trust");
+  expect((await user.llmc("repo", "validate")).out).toContain("pol/a.cedar (not granted)");
+  const doctor = JSON.parse((await user.llmc("doctor", "--json")).out);
+  expect(doctor.findings).toContainEqual(
+    expect.objectContaining({
+      name: "trust",
+      detail: expect.stringContaining('the policies of "pol/a.cedar"'),
+    }),
+  );
+  expect((await user.llmc("trust", "--yes")).out).toMatch(/[0-9a-f]{12} {2}pol\/a\.cedar \(not granted\)/);
+  expect((await user.llmc("policy", "check")).out).not.toContain("waits");
+  expect((await user.llmc("trust", "--list")).out).toMatch(/\n {2}1 file by content\n/);
+  expect((await user.llmc("trust")).out).toContain("there is nothing to trust");
+  expect((await user.llmc("trust", "--revoke")).code).toBe(0);
+  expect((await user.llmc("policy", "check")).out).toContain("waits for trust");
 });

@@ -103,7 +103,7 @@ describe("REQ-D22 FAIL-J2: a workspace that brings its own llmc.toml", () => {
     for (const run of runs) expect(run).toMatchObject({ code: 0, err: expect.stringContaining(WAITING) });
     expect(runs[1]?.out).not.toContain("evil");
     const doctor = await user.llmc(root, "doctor");
-    expect(doctor.out).toContain("the workspace's file is not trusted with mcp.tools.custom_modules");
+    expect(doctor.out).toContain("the workspace is not trusted with mcp.tools.custom_modules");
     expect((await user.llmc(root, "config", "show", "--origin")).out).toMatch(
       /command_sandbox += "auto" .*"off" in the file waits for llmc trust/,
     );

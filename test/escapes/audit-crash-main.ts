@@ -13,7 +13,7 @@ const open = () =>
     userState,
     settings: () => ({ ...AUDIT_SETTINGS, maxFileBytes: 20_000 }),
     log: { error: print, warn: print },
-    program: "llmc test",
+    server: "llmc test",
     pid: process.pid,
     today: () => new Date(),
   });

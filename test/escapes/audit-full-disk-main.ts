@@ -17,7 +17,7 @@ const trail = createAuditTrail({
   userState,
   settings: () => ({ ...AUDIT_SETTINGS, unauditedReads }),
   log: { error: log, warn: log },
-  program: "llmc test",
+  server: "llmc test",
   pid: process.pid,
   today: () => new Date(),
 });
@@ -55,7 +55,7 @@ const other = createAuditTrail({
   userState,
   settings: () => AUDIT_SETTINGS,
   log: { error: log, warn: log },
-  program: "llmc test",
+  server: "llmc test",
   pid: process.pid,
   today: () => new Date(),
 });

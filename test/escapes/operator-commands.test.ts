@@ -26,7 +26,9 @@ describe("FAIL-J1 FAIL-J2 commands of the operator in a hostile workspace", () =
     const file = join(root, "llmc.toml");
     const request = { root, overrides: {}, env: {}, folders: userFolders(process.env, tmpdir()) };
     writeFileSync(file, '[mcp.tools]\ncustom_modules = "mods"\nrun_cmd_allowlist = ["ls", "bash"]\n');
-    await trustWritten(request, file, '[mcp.tools]\nrun_cmd_allowlist = ["ls", "make"]\n');
+    await trustWritten(request, file, '[mcp.tools]\nrun_cmd_allowlist = ["ls", "make"]\n', {
+      isRecorded: true,
+    });
     const granted = (await createTrust(request).list()).find(({ workspace }) => workspace === root);
     expect(JSON.stringify(granted)).toContain("make");
     expect(JSON.stringify(granted)).not.toMatch(/bash|mods|evil/);

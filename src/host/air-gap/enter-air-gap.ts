@@ -1,9 +1,10 @@
-import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
+import type { ChildProcess, StdioOptions } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, lstatSync, readFileSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { LlmcError } from "../../base/error.ts";
+import { spawnSealed } from "../confine/spawn-sealed.ts";
 import { findSystemProgram } from "../os/system-programs.ts";
 
 export interface AirGapProgram {
@@ -96,7 +97,12 @@ export const enterAirGap = async (
   if (bwrap === undefined) throw refuse("bubblewrap is not installed.");
   const status = program.stdio.length;
   const args = airGapArgs(program, status, process.getuid?.() === 0);
-  const child = spawn(bwrap, args, { stdio: [...program.stdio, "pipe"], env: { ...program.env } });
+  // A connection that was left open outside would still be one in here.
+  const child = spawnSealed(bwrap, args, {
+    stdio: [...program.stdio, "pipe"],
+    env: program.env,
+    cwd: "/",
+  });
   const report = child.stdio[status] as Readable;
   const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
   exited.catch(() => undefined);

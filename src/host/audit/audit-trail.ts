@@ -24,7 +24,7 @@ interface AuditLog {
 interface TrailParts extends AuditPaths {
   readonly settings: () => AuditSettings;
   readonly log: AuditLog;
-  readonly program: string;
+  readonly server: string;
   readonly pid: number;
   readonly today: () => Date;
 }
@@ -76,14 +76,14 @@ const append = (trail: Trail, chain: ChainState, entry: AuditEntry | OwnEntry, n
 };
 
 const open = (trail: Trail, now: Date): ChainState => {
-  const { program, pid } = trail.parts;
+  const { server, pid } = trail.parts;
   const store = openStore(trail);
   try {
     const chain = openChain(store, trail.owners.self(), now);
     trail.chain = chain;
     trail.checkedAt = now.getTime();
     trail.maintainedAt = now.getTime();
-    append(trail, chain, { kind: "open", program, pid }, now);
+    append(trail, chain, { kind: "open", server, pid }, now);
     return chain;
   } finally {
     store.close();

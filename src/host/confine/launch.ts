@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { type Duplex, Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { bubblewrapArgs } from "./bubblewrap-arguments.ts";
-import type { ConfinedProgram } from "./contract.ts";
 import { GO, type LaunchPlan, launchCalls, READY } from "./launcher.ts";
 import type { ResolvedProgram } from "./node-arguments.ts";
 import type { ExecutableFiles } from "./node-files.ts";
 import { inProgramFile } from "./program-file.ts";
+import { type Stdio, unwantedDescriptors } from "./spawn-sealed.ts";
 import { buildProgram, readFailure, type SystemCall } from "./system-call-program.ts";
 
 export interface Launched {
@@ -23,11 +23,9 @@ export class LaunchRefusal extends Error {
   override readonly name = "LaunchRefusal";
 }
 
-type Stdio = NonNullable<ConfinedProgram["stdio"]>;
-
 export interface LaunchRequest {
   readonly stdio: Stdio;
-  readonly plan: Omit<LaunchPlan, "reportDescriptor">;
+  readonly plan: Omit<LaunchPlan, "reportDescriptor" | "unwanted">;
   /** Puts the process under its bounds; the program does not run before. */
   readonly bound: (pid: number) => Promise<void>;
 }
@@ -119,7 +117,11 @@ export const launchInBubblewrap = (
     cwd: "/",
   });
   // Made while bubblewrap is at work: it takes a few milliseconds the first time.
-  const calls = launchCalls({ ...request.plan, reportDescriptor: report });
+  const calls = launchCalls({
+    ...request.plan,
+    unwanted: unwantedDescriptors(stdio),
+    reportDescriptor: report,
+  });
   const input = streamAt(child, launcher);
   // bubblewrap may end before it has read everything; its report says why.
   input.on("error", doNothing);
@@ -138,7 +140,11 @@ export const launchInBubblewrap = (
 export const launchByItself = (folder: string, request: LaunchRequest): Promise<Launched> => {
   const stdio = ownDescriptors(request);
   const report = stdio.length;
-  const calls = launchCalls({ ...request.plan, reportDescriptor: report });
+  const calls = launchCalls({
+    ...request.plan,
+    unwanted: unwantedDescriptors(stdio),
+    reportDescriptor: report,
+  });
   const build = (): Buffer => buildProgram(calls, report);
   return inProgramFile(folder, build, async (file) => {
     const child = spawn(file, { stdio: [...stdio, "pipe"], env: {}, cwd: "/", detached: true });

@@ -21,7 +21,9 @@ export interface LaunchPlan {
   readonly threads: number;
   /** Left out in namespaces, where nothing else can be seen. */
   readonly landlock?: { readonly abi: number; readonly rules: readonly LandlockRule[] };
-  /** Where failures are reported; the program never has it. */
+  /** Open in whoever starts this, or left out among the program's own: what is inherited by accident is closed. */
+  readonly unwanted: readonly number[];
+  /** Where failures are reported; the program never has it. It comes after all descriptors that the program gets. */
   readonly reportDescriptor: number;
 }
 
@@ -143,6 +145,9 @@ export const launchCalls = (plan: LaunchPlan, arch: string = process.arch): read
   const ruleset = descriptors + 1;
   const env = Object.entries(plan.env).map(([name, value]) => `${name}=${value}`);
   return [
+    ...plan.unwanted.map((one) => call("close", "close", [one], { isOptional: true })),
+    // For what has been opened since; kernels before 5.9 have no such call.
+    call("close", "close_range", [report + 1, 0xffffffff, 0], { isOptional: true }),
     call("close on exec", "fcntl", [report, F_SETFD, FD_CLOEXEC]),
     call("parent's death", "prctl", [PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0]),
     call("wait", "read", [report, { bytes: Buffer.alloc(8) }, GO.length]),

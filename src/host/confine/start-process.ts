@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
@@ -20,6 +20,7 @@ import type { ExecutableFiles } from "./node-files.ts";
 import { holdCpuShare } from "./pause-loop.ts";
 import { openGroups, type ResourceGroups } from "./resource-groups.ts";
 import { SANDBOX_EXEC, seatbeltProfile } from "./seatbelt.ts";
+import { spawnSealed } from "./spawn-sealed.ts";
 
 export interface ConfinementOptions {
   /** Tiers to try, best first; by default all that this system has. */
@@ -84,9 +85,9 @@ const launchPlainly = async (
   { wanted, plan, bound }: Preparation,
   [file, ...args]: readonly [string, ...string[]],
 ): Promise<Launched> => {
-  const child = spawn(file, [...args, ...plan.argv.slice(1)], {
+  const child = spawnSealed(file, [...args, ...plan.argv.slice(1)], {
     stdio: wanted.stdio ?? [],
-    env: { ...wanted.env },
+    env: { ...channelOf(wanted), ...wanted.env },
     cwd: "/",
     detached: true,
   });

@@ -202,7 +202,7 @@ export const buildProgram = (
   const image = layOut(calls, dataStart);
   const literals = Buffer.alloc(16);
   literals.writeBigUInt64LE(BigInt(dataStart), 0);
-  literals.writeBigUInt64LE(BigInt(reportDescriptor), 8);
+  literals.writeBigInt64LE(BigInt(reportDescriptor), 8);
   const header = elfHeader(machine.elfMachine, CODE_ADDRESS + HEADER_BYTES, [
     {
       type: PT_LOAD,

@@ -112,7 +112,11 @@ const launch = async (
   signal: AbortSignal | undefined,
 ): Promise<ManagedProcess> => {
   const { gate, lines } = state;
-  const program = await lines.single({ command: call.command, cwd: call.cwd, may: owner.may }, signal);
+  const session = { ...owner, principal: owner.owner };
+  const program = await lines.single(
+    { command: call.command, cwd: call.cwd, may: owner.may, session },
+    signal,
+  );
   const asked = { ...program, timeoutSeconds: undefined, session: owner };
   const wait = { signal, waitMs: turnWaitMs(signal), principal: owner.owner };
   return gate.inTurn(await gate.writerOf(asked, signal), wait, (turn) =>

@@ -1,5 +1,6 @@
 import { withHint } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
 import {
   judgeReal,
   judgeWritten,
@@ -48,7 +49,8 @@ export const createAccess =
       };
       return await use({ ...located, openContent }, reach);
     } catch (error) {
-      throw translate(error, requestedPath);
+      // What is no failure, such as a question to the user, passes as it is.
+      throw systemErrorCode(error) === undefined ? error : translate(error, requestedPath);
     } finally {
       located.close();
     }

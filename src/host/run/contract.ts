@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
-import type { PermitProgram } from "../../policy/permit.ts";
+import type { PermitFiles, PermitProgram } from "../../policy/permit.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
 import type { Restoring } from "./scan/protected-names.ts";
 import type { Quarantined } from "./scan/quarantined.ts";
@@ -47,6 +47,8 @@ export interface CommandSession {
   readonly model: string;
   /** What policy and the user say to a program; left out, the configuration alone decides. */
   readonly permit?: PermitProgram | undefined;
+  /** The same to files that a command line reads or writes by itself. */
+  readonly permitFiles?: PermitFiles | undefined;
 }
 
 /** A command that has passed the gate; nothing else is ever started. */

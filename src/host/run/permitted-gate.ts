@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { LlmcError, withHint } from "../../base/error.ts";
-import type { PermitProgram } from "../../policy/permit.ts";
+import type { PermitProgram, ProgramNeeds } from "../../policy/permit.ts";
 import type { Locks } from "../state/locks/locks.ts";
 import { type CommandGate, createCommandGate, type GateOptions, refuseChanged } from "./commands.ts";
 import type { CommandCall } from "./contract.ts";
@@ -37,6 +37,22 @@ const isNew = (plan: GrantPlan, grant: CommandGrant): boolean =>
   plan.allowlist.some((entry) => !grant.allowlist.includes(entry)) ||
   plan.powers.some((power) => !grant.powers.includes(power));
 
+/** The call of a program that takes grants: what policy is asked about it says so, and not that it is on the list. */
+const asGranted = (call: CommandCall, granted: readonly ProgramNeeds[]): CommandCall => {
+  const { session } = call;
+  const permit = session?.permit;
+  if (session === undefined || permit === undefined || granted.length === 0) return call;
+  return {
+    ...call,
+    session: {
+      ...session,
+      permit: (request) => {
+        for (const needs of granted) permit({ ...request, needs });
+      },
+    },
+  };
+};
+
 /** A path and the folders above it: whoever moves one of them puts another file in its place. */
 const withFoldersAbove = (path: string): readonly string[] =>
   path === "/" ? [] : [path, ...withFoldersAbove(posix.dirname(path))];
@@ -63,21 +79,17 @@ export const createPermittedGate = (options: PermittedGateOptions): CommandGate 
     refusal: LlmcError,
     { command }: CommandCall,
     permit: PermitProgram,
-  ): Promise<GrantPlan> => {
-    const { needs = [] } = refusal;
-    const plan = await planGrant(needs, options.findProgram).catch(() => {
+  ): Promise<GrantPlan & { readonly refusal: LlmcError }> => {
+    const plan = await planGrant(refusal.needs ?? [], options.findProgram).catch(() => {
       // A program that does not exist is refused like one that is not allowed (FAIL-C6).
       throw refusal;
     });
     if (plan.powers.some((power) => power.endsWith(":network")) && !(await hasNetwork()))
       throw refusal.hint?.includes("network") ? refusal : withHint(refusal, NO_NETWORK);
     const program = posix.basename(command[0]);
-    permit({
-      program,
-      realName: posix.basename(plan.realPath ?? program),
-      needs: { ...plan, refusal },
-    });
-    return plan;
+    const needs = { ...plan, refusal };
+    permit({ program, realName: posix.basename(plan.realPath ?? program), needs });
+    return needs;
   };
 
   /** While the work runs, no file tool changes the programs that were granted with the content that they have. */
@@ -111,28 +123,29 @@ export const createPermittedGate = (options: PermittedGateOptions): CommandGate 
 
   /** Does the work with the gate that has the grants that it takes. */
   const permitted = async <T>(
-    grant: CommandGrant,
     call: CommandCall,
-    work: (gate: CommandGate, grant: CommandGrant) => Promise<T>,
+    work: (gate: CommandGate, call: CommandCall, grant: CommandGrant) => Promise<T>,
+    granted: readonly ProgramNeeds[] = [],
+    grant: CommandGrant = NO_GRANT,
   ): Promise<T> => {
     const permit = call.session?.permit;
     const gate = grant === NO_GRANT ? plain : createCommandGate(withGrant(options, grant));
     try {
-      return await work(gate, grant);
+      return await work(gate, asGranted(call, granted), grant);
     } catch (thrown) {
       if (permit === undefined || !(thrown instanceof LlmcError) || thrown.needs === undefined) throw thrown;
       const plan = await askFor(thrown, call, permit);
       if (!isNew(plan, grant)) throw thrown;
-      return permitted(joinGrants(grant, plan), call, work);
+      return permitted(call, work, [...granted, plan], joinGrants(grant, plan));
     }
   };
 
   return {
     ...plain,
-    writerOf: (call, signal) => permitted(NO_GRANT, call, (gate) => gate.writerOf(call, signal)),
-    check: (call, signal) => permitted(NO_GRANT, call, (gate) => gate.check(call, signal)),
-    pass: (call, turn, signal, work) =>
-      permitted(NO_GRANT, call, (gate, grant) =>
+    writerOf: (asked, signal) => permitted(asked, (gate, call) => gate.writerOf(call, signal)),
+    check: (asked, signal) => permitted(asked, (gate, call) => gate.check(call, signal)),
+    pass: (asked, turn, signal, work) =>
+      permitted(asked, (gate, call, grant) =>
         holdingPrograms(grant, turn, signal, () => gate.pass(call, turn, signal, work)),
       ),
   };

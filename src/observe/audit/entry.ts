@@ -21,10 +21,24 @@ interface Who {
 interface Action extends Who {
   /** The tool, or the endpoint or method that is not one. */
   readonly tool: string;
-  /** `read`, `write`, `execute`, `egress` or `admin`; empty where no tool was found. */
+  /** `read`, `write`, `execute` or `egress`: of the tool, or of what it was about to do; empty where no tool was found. */
   readonly effect: string;
+  /** The family that policy decides on the tool with: `admin`. */
+  readonly action_group?: string;
   /** Null where the call failed before policy was asked. */
   readonly decision: AuditDecision | null;
+}
+
+/** What is decided on while a tool runs. */
+type About = "program" | "path" | "host" | "files";
+
+interface Decided {
+  /** The action of policy, where it is not the tool itself. */
+  readonly action?: string;
+  readonly program?: string;
+  readonly host?: string;
+  /** Of a path, and of a program whose name is not a plain one. */
+  readonly resource_digest?: string;
 }
 
 type Outcome = "ok" | "questions" | ErrorCode;
@@ -34,9 +48,8 @@ type DecisionEntry = Action &
   Where & {
     readonly kind: "decision";
     /** Left out where it is about the call as a whole. */
-    readonly about?: "program" | "path";
-    readonly program?: string;
-  };
+    readonly about?: About;
+  } & Decided;
 
 /** Written when a call has ended, before its answer leaves. */
 type CallEntry = Action &
@@ -70,10 +83,9 @@ interface RefusalEntry {
 type QuestionEntry = Action &
   Where & {
     readonly kind: "question";
-    readonly about: "call" | "program" | "path";
-    readonly program?: string;
+    readonly about: About | "call";
     readonly answer: "once" | "session" | "never" | "declined";
-  };
+  } & Decided;
 
 /** The operator has allowed something for good, or no longer allows it. */
 type GrantEntry = Who & {

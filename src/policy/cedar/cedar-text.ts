@@ -26,6 +26,6 @@ export const locatePolicies = (fileText: string, policies: readonly string[]): r
   return located.toSorted((a, b) => a.start - b.start);
 };
 
-/** Whether a file may permit something, without parsing it: the word stands outside comments and texts. */
-export const mayHoldPermits = (text: string): boolean =>
-  /\bpermit\b/.test(text.replace(COMMENT_OR_STRING, " "));
+/** Whether a file permits something or phrases a question, without parsing it: a word outside comments and texts says so. */
+export const needsTrust = (text: string): boolean =>
+  /\bpermit\b|@\s*prompt\b/.test(text.replace(COMMENT_OR_STRING, " "));

@@ -1,63 +1,53 @@
 import type { ActionGroup, PolicyDecision, PolicyRequest, PolicyResource } from "./model.ts";
-import { RESOURCES } from "./schema.ts";
 
-/** The scope that a token needs for an action of each group. */
-const SCOPE: Readonly<Record<ActionGroup, string>> = {
-  read: "read",
-  write: "write",
-  execute: "execute",
-  egress: "egress",
-  flow: "execute",
-  admin: "read",
-  metrics: "metrics",
-};
-
-const isTool = (group: ActionGroup): boolean => !["flow", "admin", "metrics"].includes(group);
-
-const permitsFor = ({ action: { group }, resource, context }: PolicyRequest): readonly string[] => [
-  ...(isTool(group) && (resource.type === "Workspace" || resource.type === "Collection")
-    ? ["llmc.workspace"]
-    : []),
-  ...(resource.type === "File" && (resource.inRoot || context.granted) ? ["llmc.files"] : []),
-  ...(group === "execute" && resource.type === "Command" && (isListedCommand(resource) || context.granted)
-    ? ["llmc.commands"]
-    : []),
-  ...(group === "egress" && resource.type === "Host" && (resource.listed || context.granted)
-    ? ["llmc.hosts"]
-    : []),
-  ...(group === "flow" && context.granted ? ["llmc.flows"] : []),
-  ...(group === "admin" && context.granted ? ["llmc.admin"] : []),
-  ...(group === "metrics" ? ["llmc.metrics"] : []),
-];
+/** Each needs the scope of its name; `admin` is a family, whose tools have an effect besides. */
+const SCOPED: ReadonlySet<ActionGroup> = new Set(["read", "write", "execute", "egress", "metrics"]);
+const EFFECTS: ReadonlySet<ActionGroup> = new Set(["read", "write", "execute", "egress"]);
 
 const isListedCommand = ({
   allowlisted,
-  missingPowers,
+  missing_powers,
 }: Extract<PolicyResource, { readonly type: "Command" }>): boolean =>
-  allowlisted && missingPowers.length === 0;
+  allowlisted && missing_powers.length === 0;
 
-const forbidsFor = ({
-  principal,
-  action: { group },
-  resource,
-  context,
-}: PolicyRequest): readonly string[] => [
-  ...(principal.scopes.includes(SCOPE[group]) ? [] : [`llmc.scope.${SCOPE[group]}`]),
-  ...(resource.type === "File" && resource.denied ? ["llmc.denied"] : []),
-  ...((group === "write" || group === "execute") && resource.type === "File" && resource.isProtected
-    ? ["llmc.protected"]
-    : []),
-  ...(group === "egress" && context.airGapped ? ["llmc.air-gap"] : []),
+const permitsFor = ({ action: { groups }, resource, context }: PolicyRequest): readonly string[] => {
+  const isIn = (group: ActionGroup): boolean => groups.includes(group);
+  return [
+    ...(resource.type === "Workspace" && groups.some((group) => EFFECTS.has(group))
+      ? ["llmc.workspace"]
+      : []),
+    ...(isIn("read") && resource.type === "File" && context.granted ? ["llmc.files"] : []),
+    ...(isIn("execute") && resource.type === "Command" && (isListedCommand(resource) || context.granted)
+      ? ["llmc.commands"]
+      : []),
+    ...(isIn("egress") && resource.type === "Host" && resource.listed ? ["llmc.hosts"] : []),
+    ...(isIn("admin") && context.granted ? ["llmc.admin"] : []),
+    ...(isIn("metrics") ? ["llmc.metrics"] : []),
+  ];
+};
+
+const forbidsFor = ({ principal, action: { groups }, context }: PolicyRequest): readonly string[] => [
+  ...groups
+    .filter((group) => SCOPED.has(group) && !principal.scopes.includes(group))
+    .map((group) => `llmc.scope.${group}`),
+  ...(groups.includes("egress") && context.air_gapped ? ["llmc.air-gap"] : []),
 ];
 
 /** What nearly every call gets. */
 const ORDINARY: PolicyDecision = { allowed: true, policies: ["llmc.workspace"] };
 
-const isOrdinary = ({ principal, action: { group }, resource, context }: PolicyRequest): boolean =>
-  resource.type === "Workspace" &&
-  isTool(group) &&
-  principal.scopes.includes(SCOPE[group]) &&
-  !(group === "egress" && context.airGapped);
+const isOrdinary = ({ principal, action: { groups, about }, resource, context }: PolicyRequest): boolean => {
+  const [effect] = groups;
+  return (
+    resource.type === "Workspace" &&
+    effect !== undefined &&
+    groups.length === 1 &&
+    EFFECTS.has(effect) &&
+    about.includes("Workspace") &&
+    principal.scopes.includes(effect) &&
+    !(effect === "egress" && context.air_gapped)
+  );
+};
 
 /**
  * What the default policies decide, without Cedar: a server whose operator has no policies of their own neither loads the
@@ -65,8 +55,13 @@ const isOrdinary = ({ principal, action: { group }, resource, context }: PolicyR
  */
 export const decideByDefault = (request: PolicyRequest, isOpen: boolean): PolicyDecision => {
   if (!isOpen && isOrdinary(request)) return ORDINARY;
-  if (!RESOURCES[request.action.group].includes(request.resource.type))
-    return { allowed: false, policies: [] };
+  const { action, resource } = request;
+  if (!action.about.includes(resource.type))
+    return {
+      allowed: false,
+      policies: [],
+      failure: `${action.name} is not decided on with a ${resource.type}`,
+    };
   const forbids = forbidsFor(request);
   if (forbids.length > 0) return { allowed: false, policies: forbids };
   const permits = [...permitsFor(request), ...(isOpen ? ["llmc.open"] : [])];

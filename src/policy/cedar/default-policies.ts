@@ -8,14 +8,13 @@ export const DEFAULT_POLICIES = `
 permit (
   principal,
   action in [Action::"read", Action::"write", Action::"execute", Action::"egress"],
-  resource
-)
-when { resource is Workspace || resource is Collection };
+  resource is Workspace
+);
 
 @id("llmc.files")
 @prompt("Allow access outside the allowed folders?")
-permit (principal, action, resource is File)
-when { resource.in_root || context.granted };
+permit (principal, action in Action::"read", resource is File)
+when { context.granted };
 
 @id("llmc.commands")
 @prompt("Allow this program?")
@@ -23,14 +22,8 @@ permit (principal, action in Action::"execute", resource is Command)
 when { (resource.allowlisted && resource.missing_powers.isEmpty()) || context.granted };
 
 @id("llmc.hosts")
-@prompt("Allow this connection?")
 permit (principal, action in Action::"egress", resource is Host)
-when { resource.listed || context.granted };
-
-@id("llmc.flows")
-@prompt("Allow flow execution?")
-permit (principal, action in Action::"flow", resource)
-when { context.granted };
+when { resource.listed };
 
 @id("llmc.admin")
 @prompt("Allow admin access?")
@@ -41,7 +34,7 @@ when { context.granted };
 permit (principal, action in Action::"metrics", resource);
 
 @id("llmc.scope.read")
-forbid (principal, action in [Action::"read", Action::"admin"], resource)
+forbid (principal, action in Action::"read", resource)
 unless { principal.scopes.contains("read") };
 
 @id("llmc.scope.write")
@@ -49,7 +42,7 @@ forbid (principal, action in Action::"write", resource)
 unless { principal.scopes.contains("write") };
 
 @id("llmc.scope.execute")
-forbid (principal, action in [Action::"execute", Action::"flow"], resource)
+forbid (principal, action in Action::"execute", resource)
 unless { principal.scopes.contains("execute") };
 
 @id("llmc.scope.egress")
@@ -59,14 +52,6 @@ unless { principal.scopes.contains("egress") };
 @id("llmc.scope.metrics")
 forbid (principal, action in Action::"metrics", resource)
 unless { principal.scopes.contains("metrics") };
-
-@id("llmc.denied")
-forbid (principal, action, resource is File)
-when { resource.denied };
-
-@id("llmc.protected")
-forbid (principal, action in [Action::"write", Action::"execute"], resource is File)
-when { resource.protected };
 
 @id("llmc.air-gap")
 forbid (principal, action in Action::"egress", resource)
@@ -85,3 +70,12 @@ export const DEFAULT_PROMPTS: Readonly<Record<string, string>> = Object.fromEntr
     ([, id = "", prompt = ""]) => [id, prompt],
   ),
 );
+
+const OWN_PREFIX = "llmc.";
+const SCOPE = /^llmc\.scope\.(\w+)$/;
+
+export const isDefaultPolicy = (id: string): boolean => id.startsWith(OWN_PREFIX);
+
+/** The scope whose lack made a decision. */
+export const missingScope = (policies: readonly string[]): string | undefined =>
+  policies.flatMap((id) => SCOPE.exec(id)?.[1] ?? [])[0];

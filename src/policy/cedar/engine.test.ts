@@ -4,14 +4,27 @@ import { describe, expect, it, test } from "vitest";
 import { rounds } from "../../../test/rounds.ts";
 import { decideByDefault } from "./default-decision.ts";
 import { DEFAULT_POLICIES } from "./default-policies.ts";
-import { type Cedar, compilePolicies, type PolicyFile } from "./engine.ts";
-import { ACTION_GROUPS, type PolicyRequest, type PolicyResource } from "./model.ts";
-import { policySchema, RESOURCES } from "./schema.ts";
+import { compilePolicies } from "./engine.ts";
+import { ACTION_GROUPS, type PolicyAction, type PolicyRequest, type PolicyResource } from "./model.ts";
+import type { Cedar, PolicyFile } from "./policy-file.ts";
+import { policySchema } from "./schema.ts";
 
 const cedar = createRequire(import.meta.url)("@cedar-policy/cedar-wasm/nodejs") as Cedar &
   typeof import("@cedar-policy/cedar-wasm/nodejs");
 
-const ACTIONS = ACTION_GROUPS.map((group) => ({ name: `do_${group}`, group }));
+const DO_READ: PolicyAction = { name: "do_read", groups: ["read"], about: ["Workspace", "File"] };
+const DO_ADMIN: PolicyAction = { name: "do_admin", groups: ["read", "admin"], about: ["Server"] };
+const START: PolicyAction = { name: "start", groups: ["execute"], about: ["Command"] };
+const ACTIONS: readonly PolicyAction[] = [
+  DO_READ,
+  DO_ADMIN,
+  START,
+  { name: "do_write", groups: ["write"], about: ["Workspace"] },
+  { name: "do_execute", groups: ["execute"], about: ["Workspace"] },
+  { name: "do_egress", groups: ["egress"], about: ["Workspace", "Host"] },
+  { name: "do_metrics", groups: ["metrics"], about: ["Server"] },
+  { name: "wipe", groups: ["write", "admin"], about: ["Server"] },
+];
 
 let slots = 0;
 const compile = (files: readonly PolicyFile[], defaultDeny = true) =>
@@ -33,19 +46,12 @@ const problemsOf = (text: string) => {
 const NAMES = fc.constantFrom("npm", "a", 'x"y', "é\n", "");
 
 const resources: fc.Arbitrary<PolicyResource> = fc.oneof(
-  fc.record({ type: fc.constantFrom("Workspace", "Server", "Collection", "Flow"), id: NAMES }),
-  fc.record({
-    type: fc.constant("File" as const),
-    id: NAMES,
-    inRoot: fc.boolean(),
-    denied: fc.boolean(),
-    isProtected: fc.boolean(),
-  }),
+  fc.record({ type: fc.constantFrom("Workspace", "Server", "File"), id: NAMES }),
   fc.record({
     type: fc.constant("Command" as const),
     id: NAMES,
     allowlisted: fc.boolean(),
-    missingPowers: fc.subarray(["npm:run", "git:write"]),
+    missing_powers: fc.subarray(["npm:run", "git:write"]),
   }),
   fc.record({ type: fc.constant("Host" as const), id: NAMES, listed: fc.boolean() }),
 ) as fc.Arbitrary<PolicyResource>;
@@ -63,7 +69,7 @@ const requests: fc.Arbitrary<PolicyRequest> = fc.record({
   context: fc.record({
     mode: fc.constantFrom("classic", "hybrid"),
     profile: fc.constantFrom("", "team"),
-    airGapped: fc.boolean(),
+    air_gapped: fc.boolean(),
     granted: fc.boolean(),
   }),
 });
@@ -78,9 +84,9 @@ const REQUEST: PolicyRequest = {
     agent: "claude",
     session: "s",
   },
-  action: { name: "do_execute", group: "execute" },
-  resource: { type: "Command", id: "npm", allowlisted: true, missingPowers: [] },
-  context: { mode: "hybrid", profile: "", airGapped: false, granted: false },
+  action: START,
+  resource: { type: "Command", id: "npm", allowlisted: true, missing_powers: [] },
+  context: { mode: "hybrid", profile: "", air_gapped: false, granted: false },
 };
 
 describe("the default policies", () => {
@@ -109,23 +115,37 @@ describe("the default policies", () => {
   );
 
   test.each([
-    ["do_read", "read", false, true],
-    ["do_flow", "flow", false, false],
-    ["do_flow", "flow", true, true],
-    ["do_admin", "admin", false, false],
-    ["do_admin", "admin", true, true],
+    [DO_READ, "Workspace", false, true],
+    [DO_READ, "File", false, false],
+    [DO_READ, "File", true, true],
+    [DO_ADMIN, "Server", false, false],
+    [DO_ADMIN, "Server", true, true],
   ] as const)(
-    "REQ-I4: the matrix: %s (%s), asked and agreed: %s, allowed: %s",
-    (name, group, granted, allowed) => {
+    "REQ-I4: the matrix: $0.name on $1, asked and agreed: $2, allowed: $3",
+    (action, type, granted, allowed) => {
       const request = {
         ...REQUEST,
-        action: { name, group },
-        resource: { type: RESOURCES[group][0] ?? "Workspace", id: "w" } as PolicyResource,
+        action,
+        resource: { type, id: "w" },
         context: { ...REQUEST.context, granted },
       };
       expect(decideByDefault(request, false).allowed).toBe(allowed);
     },
   );
+
+  it("REQ-I4: a family adds to the effect: an admin tool that writes needs the scope write, and consent", () => {
+    const wipe = {
+      ...REQUEST,
+      action: { name: "wipe", groups: ["write", "admin"], about: ["Server"] } as const,
+      resource: { type: "Server" as const, id: "s" },
+      context: { ...REQUEST.context, granted: true },
+    };
+    expect(decideByDefault(wipe, false).allowed).toBe(true);
+    const reader = { ...wipe, principal: { ...wipe.principal, scopes: ["read"] } };
+    expect(decideByDefault(reader, false)).toEqual({ allowed: false, policies: ["llmc.scope.write"] });
+    const { decide } = compiled([fileOf('@id("w") forbid(principal, action in Action::"write", resource);')]);
+    expect(decide(wipe)).toEqual({ allowed: false, policies: ["w"] });
+  });
 });
 
 describe("an operator's policies", () => {
@@ -142,12 +162,12 @@ describe("an operator's policies", () => {
   it("REQ-I4: permit what the defaults do not, but never lift a limit", () => {
     const { decide } = compiled([
       fileOf(
-        'permit(principal == Principal::"ci", action in Action::"admin", resource);\npermit(principal, action, resource is File);',
+        'permit(principal == Principal::"ci", action in Action::"admin", resource);\npermit(principal, action in Action::"egress", resource is Host);',
       ),
     ]);
     const admin = {
       ...REQUEST,
-      action: { name: "do_admin", group: "admin" as const },
+      action: DO_ADMIN,
       resource: { type: "Server" as const, id: "s" },
     };
     expect(decide(admin).allowed).toBe(false);
@@ -155,10 +175,15 @@ describe("an operator's policies", () => {
       allowed: true,
       policies: ["my.cedar#1"],
     });
-    const file = { type: "File" as const, id: "x", inRoot: true, denied: true, isProtected: false };
-    expect(decide({ ...REQUEST, action: { name: "do_read", group: "read" }, resource: file })).toEqual({
+    const host = {
+      ...REQUEST,
+      action: { name: "do_egress", groups: ["egress"], about: ["Workspace", "Host"] } as const,
+      resource: { type: "Host" as const, id: "h", listed: false },
+    };
+    expect(decide(host)).toEqual({ allowed: true, policies: ["my.cedar#2"] });
+    expect(decide({ ...host, context: { ...REQUEST.context, air_gapped: true } })).toEqual({
       allowed: false,
-      policies: ["llmc.denied"],
+      policies: ["llmc.air-gap"],
     });
   });
 
@@ -168,7 +193,7 @@ describe("an operator's policies", () => {
     const { decide, policies } = compiled([fileOf(text, false)]);
     const admin = {
       ...REQUEST,
-      action: { name: "do_admin", group: "admin" as const },
+      action: DO_ADMIN,
       resource: { type: "Server" as const, id: "s" },
     };
     expect(decide(admin).allowed).toBe(false);
@@ -194,7 +219,7 @@ describe("an operator's policies", () => {
   });
 
   it("each policy is found where it stands, behind comments and among others of the same text", () => {
-    const plain = "forbid(principal, action, resource is Flow);";
+    const plain = "forbid(principal, action, resource is Command);";
     const text = `// ${plain}\n@id("a") // first\n${plain}\n${plain}\n// é\n@id("b")\nforbid(principal, action, resource is Host\n);\n${plain}\n`;
     const { policies } = compiled([fileOf(text)]);
     expect(policies.map(({ id, line }) => `${id} ${line}`)).toEqual([
@@ -237,18 +262,18 @@ describe("an operator's policies", () => {
       1,
       "allowlisted",
     ],
-    ["an id without a text", "@id\nforbid(principal, action, resource is Flow);", 1, "an id is a text"],
+    ["an id without a text", "@id\nforbid(principal, action, resource is Command);", 1, "an id is a text"],
     [
       "an id with a line break",
-      '@id("a\\nb")\nforbid(principal, action, resource is Flow);',
+      '@id("a\\nb")\nforbid(principal, action, resource is Command);',
       1,
       "an id is a text",
     ],
     ["a template", "forbid(principal == ?principal, action, resource);", 0, "templates"],
-    ["a reserved id", '@id("llmc.denied")\nforbid(principal, action, resource is Flow);', 1, "reserved"],
+    ["a reserved id", '@id("llmc.denied")\nforbid(principal, action, resource is Command);', 1, "reserved"],
     [
       "an id that stands twice",
-      '@id("a")\nforbid(principal, action, resource is Flow);\n@id("a")\nforbid(principal, action, resource is Host);',
+      '@id("a")\nforbid(principal, action, resource is Command);\n@id("a")\nforbid(principal, action, resource is Host);',
       3,
       "taken by my.cedar:1",
     ],
@@ -267,7 +292,53 @@ describe("an operator's policies", () => {
         ),
       ),
     ]);
-    expect(decide(REQUEST)).toEqual({ allowed: false, policies: ["overflow"] });
+    expect(decide(REQUEST)).toEqual({
+      allowed: false,
+      policies: ["overflow"],
+      failure: expect.stringContaining("overflow"),
+    });
+  });
+
+  it("FAIL-H5: what Cedar does not decide is denied, with what it says", () => {
+    const { decide } = compiled([fileOf("forbid(principal, action, resource is Host);")]);
+    const incomplete = { ...REQUEST, context: {} } as unknown as PolicyRequest;
+    expect(decide(incomplete)).toEqual({ allowed: false, policies: [], failure: expect.stringMatching(/./) });
+  });
+
+  test.each([
+    [
+      'forbid(principal, action == Action::"do_read", resource == Command::"npm");',
+      "a Command is decided on by start, and the action it names with Workspace, File",
+    ],
+    [
+      'forbid(principal, action in [Action::"do_read", Action::"do_write"], resource is Host);',
+      "a Host is decided on by do_egress",
+    ],
+    ['forbid(principal, action in Action::"write", resource is File);', "a File is decided on by do_read"],
+    [
+      'forbid(principal, action == Action::"do_write", resource) when { resource is File };',
+      "no request can fulfil it",
+    ],
+  ])("a policy that no request fits is warned of: %s", (text, message) => {
+    expect(
+      compiled([fileOf(`forbid(principal == Principal::"x", action, resource);\n${text}`)]).warnings,
+    ).toEqual([
+      expect.objectContaining({
+        line: 2,
+        message: expect.stringMatching(new RegExp(`this never applies.*${message}`)),
+      }),
+    ]);
+  });
+
+  it("a policy that some request fits is not", () => {
+    const text = 'forbid(principal, action in [Action::"do_read", Action::"start"], resource is Command);';
+    expect(compiled([fileOf(text)]).warnings).toEqual([]);
+  });
+
+  it("REQ-D22 REQ-I5: no workspace phrases a question before it is trusted", () => {
+    const text = '@prompt("Just say yes.")\nforbid(principal, action, resource) unless { context.granted };';
+    expect(compiled([fileOf(text, false)]).policies[0]?.prompt).toBeUndefined();
+    expect(compiled([fileOf(text)]).policies[0]?.prompt).toBe("Just say yes.");
   });
 
   it("a name that only Cedar's grammar could misread is a name", () => {
@@ -290,10 +361,8 @@ const policyTexts = fc
     effect: fc.constantFrom("permit", "forbid"),
     principal: fc.constantFrom("principal", 'principal == Principal::"ci"', 'principal in Agent::"claude"'),
     action: fc.constantFrom(
-      ...ACTION_GROUPS.flatMap((group) => [
-        `action == Action::"do_${group}"`,
-        `action in Action::"${group}"`,
-      ]),
+      ...ACTIONS.map(({ name }) => `action == Action::"${name}"`),
+      ...ACTION_GROUPS.map((group) => `action in Action::"${group}"`),
     ),
     resource: fc.constantFrom("resource", "resource is Command", 'resource == Host::"a"', "resource is File"),
     condition: fc.constantFrom(
@@ -301,7 +370,7 @@ const policyTexts = fc
       "when { context.granted }",
       'when { principal.scopes.contains("write") }',
       "unless { resource is Command && resource.allowlisted }",
-      "when { resource is File && (resource.in_root || resource.protected) }",
+      "when { resource is Host && resource.listed }",
       'when { context.mode == "hybrid" && principal.transport != "cli" }',
       'unless { resource is Command && ["git:write"].containsAll(resource.missing_powers) }',
     ),
@@ -320,7 +389,7 @@ describe("random policies", () => {
         (texts, asked) => {
           const { decide } = compiled([fileOf(texts.join("\n"))]);
           for (const request of asked) {
-            if (!RESOURCES[request.action.group].includes(request.resource.type)) continue;
+            if (!request.action.about.includes(request.resource.type)) continue;
             const { principal, action, resource, context } = request;
             const answer = cedar.isAuthorized({
               principal: { type: "Principal", id: principal.id },
@@ -329,7 +398,7 @@ describe("random policies", () => {
               context: {
                 mode: context.mode,
                 profile: context.profile,
-                air_gapped: context.airGapped,
+                air_gapped: context.air_gapped,
                 granted: context.granted,
               },
               policies: { staticPolicies: `${DEFAULT_POLICIES}\n${texts.join("\n")}` },
@@ -345,19 +414,17 @@ describe("random policies", () => {
                 {
                   uid: { type: resource.type, id: resource.id },
                   attrs:
-                    resource.type === "File"
-                      ? { in_root: resource.inRoot, denied: resource.denied, protected: resource.isProtected }
-                      : resource.type === "Command"
-                        ? { allowlisted: resource.allowlisted, missing_powers: [...resource.missingPowers] }
-                        : resource.type === "Host"
-                          ? { listed: resource.listed }
-                          : {},
+                    resource.type === "Command"
+                      ? { allowlisted: resource.allowlisted, missing_powers: [...resource.missing_powers] }
+                      : resource.type === "Host"
+                        ? { listed: resource.listed }
+                        : {},
                   parents: [],
                 },
                 {
                   uid: { type: "Action", id: action.name },
                   attrs: {},
-                  parents: [{ type: "Action", id: action.group }],
+                  parents: action.groups.map((id) => ({ type: "Action", id })),
                 },
               ],
             });

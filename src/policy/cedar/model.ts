@@ -1,60 +1,63 @@
 /**
- * What a decision is made about. Every field is a fact that the server established itself, except the two labels of the
- * principal, which clients choose: nothing is permitted because of them by default.
+ * What policies see. These tables are the one definition of it: the schema, the types, what Cedar is handed and what
+ * `llmc policy test` accepts are derived from them. The values are what a test case means where it leaves one out.
  */
-export interface PolicyPrincipal {
-  /** The token's name over HTTP, otherwise `local`. */
-  readonly id: string;
-  readonly scopes: readonly string[];
-  readonly transport: string;
-  /** Labels that the client chose: policies see them as `principal in Agent::"…"` and `principal in Session::"…"`. */
-  readonly agent: string;
-  readonly session: string;
-}
 
-/** What is done: a tool, or one of the actions that ports decide on while a tool runs. */
-export interface PolicyAction {
-  readonly name: string;
-  readonly group: ActionGroup;
-}
+const NO_NAMES: readonly string[] = [];
 
-/** The four effects of tools, two families that are decided on apart, and the metrics. */
-export const ACTION_GROUPS = ["read", "write", "execute", "egress", "flow", "admin", "metrics"] as const;
+export const PRINCIPAL = { scopes: NO_NAMES, transport: "stdio" };
+
+/** Labels that clients choose, and the entities that policies see them as: nothing is permitted because of them by default. */
+export const LABELS = { agent: "Agent", session: "Session" } as const;
+
+export const CONTEXT = {
+  mode: "hybrid",
+  profile: "",
+  air_gapped: false,
+  /** The user was asked about this very thing, and agreed. */
+  granted: false,
+};
+
+export const RESOURCES = {
+  /** What most tools work on as a whole; which files they reach in it is decided by the path rules. */
+  Workspace: {},
+  /** The server itself: status, metrics. */
+  Server: {},
+  /** A path outside the roots that is to be read. */
+  File: {},
+  /** A program, by the name it is started under; `missing_powers` are those that the operator has not granted. */
+  Command: { allowlisted: true, missing_powers: NO_NAMES },
+  /** Where text is sent to; `listed` if the configuration lets it go there. */
+  Host: { listed: true },
+};
+
+/** The four effects of tools, a family that is decided on apart, and the metrics. */
+export const ACTION_GROUPS = ["read", "write", "execute", "egress", "admin", "metrics"] as const;
 export type ActionGroup = (typeof ACTION_GROUPS)[number];
 
-export type PolicyResource =
-  /** What most tools work on as a whole; which files they reach is decided by the path rules. */
-  | { readonly type: "Workspace"; readonly id: string }
-  /** The server itself: status, metrics. */
-  | { readonly type: "Server"; readonly id: string }
-  /** A path as the path rules judged it. */
-  | {
-      readonly type: "File";
-      readonly id: string;
-      readonly inRoot: boolean;
-      readonly denied: boolean;
-      readonly isProtected: boolean;
-    }
-  /** A program, by the name it is started under. */
-  | {
-      readonly type: "Command";
-      readonly id: string;
-      readonly allowlisted: boolean;
-      /** Powers that its arguments need and that the operator has not granted. */
-      readonly missingPowers: readonly string[];
-    }
-  | { readonly type: "Collection"; readonly id: string }
-  | { readonly type: "Flow"; readonly id: string }
-  | { readonly type: "Host"; readonly id: string; readonly listed: boolean };
+export type ResourceType = keyof typeof RESOURCES;
 
-export interface PolicyContext {
-  readonly mode: string;
-  readonly profile: string;
-  readonly airGapped: boolean;
-  /** The user was asked about this very thing, and agreed. */
-  readonly granted: boolean;
+/** What is done: a tool, an endpoint, or what is decided on while one of them runs. */
+export interface PolicyAction {
+  readonly name: string;
+  /** The effect, and the family where there is one: a policy about either decides. */
+  readonly groups: readonly ActionGroup[];
+  /** What it is decided on with; no request has another pair. */
+  readonly about: readonly ResourceType[];
 }
 
+export type PolicyPrincipal = Readonly<typeof PRINCIPAL> & {
+  /** The token's name over HTTP, otherwise `local`. */
+  readonly id: string;
+} & { readonly [Label in keyof typeof LABELS]: string };
+
+export type PolicyContext = Readonly<typeof CONTEXT>;
+
+export type PolicyResource = {
+  [Type in ResourceType]: { readonly type: Type; readonly id: string } & Readonly<(typeof RESOURCES)[Type]>;
+}[ResourceType];
+
+/** Every field is a fact that the server established itself, except the labels. */
 export interface PolicyRequest {
   readonly principal: PolicyPrincipal;
   readonly action: PolicyAction;
@@ -68,4 +71,6 @@ export interface PolicyDecision {
   readonly policies: readonly string[];
   /** Where the files have an error, if that is why everything is denied: `my.cedar:2:5`. */
   readonly brokenAt?: string;
+  /** Why it could not be decided, which denies. */
+  readonly failure?: string;
 }

@@ -1,33 +1,40 @@
-import { ACTION_GROUPS, type ActionGroup, type PolicyAction, type PolicyResource } from "./model.ts";
+import { ACTION_GROUPS, CONTEXT, LABELS, type PolicyAction, PRINCIPAL, RESOURCES } from "./model.ts";
 
-const ENTITIES = `
-type Context = { mode: String, profile: String, air_gapped: Bool, granted: Bool };
-entity Agent, Session;
-entity Principal in [Agent, Session] { scopes: Set<String>, transport: String };
-entity Workspace, Server, Collection, Flow;
-entity File { in_root: Bool, denied: Bool, protected: Bool };
-entity Command { allowlisted: Bool, missing_powers: Set<String> };
-entity Host { listed: Bool };
-`;
+type Value = string | boolean | readonly string[];
+type Attributes = Readonly<Record<string, Value>>;
 
-/** What the actions of each group are about; a request about anything else is refused. */
-export const RESOURCES: Readonly<Record<ActionGroup, readonly PolicyResource["type"][]>> = {
-  read: ["Workspace", "File", "Collection"],
-  write: ["Workspace", "File", "Collection"],
-  execute: ["Workspace", "File", "Command"],
-  egress: ["Workspace", "Host"],
-  flow: ["Flow"],
-  admin: ["Server"],
-  metrics: ["Server"],
+const typeOf = (value: Value): string => {
+  if (typeof value === "boolean") return "Bool";
+  return typeof value === "string" ? "String" : "Set<String>";
 };
 
-/** The schema that policies are validated against, with every action there is: a misspelt tool is an error. */
+const record = (attributes: Attributes): string =>
+  `{ ${Object.entries(attributes)
+    .map(([name, value]) => `${name}: ${typeOf(value)}`)
+    .join(", ")} }`;
+
+/** The attributes of a table, and nothing else that a value has. */
+export const attributesIn = (table: Attributes, value: object): Record<string, string | boolean | string[]> =>
+  Object.fromEntries(
+    Object.keys(table).map((name) => {
+      const held = (value as Attributes)[name] ?? "";
+      return [name, typeof held === "object" ? [...held] : held];
+    }),
+  );
+
+const LABEL_TYPES = Object.values(LABELS).join(", ");
+
+/** The schema that policies are validated against, with every request there is: what can never apply is noticed. */
 export const policySchema = (actions: readonly PolicyAction[]): string =>
   [
-    ENTITIES.trimStart(),
-    ...ACTION_GROUPS.map((group) => `action ${JSON.stringify(group)};\n`),
-    ...actions.map(
-      ({ name, group }) =>
-        `action ${JSON.stringify(name)} in [Action::${JSON.stringify(group)}] appliesTo { principal: Principal, resource: [${RESOURCES[group].join(", ")}], context: Context };\n`,
-    ),
-  ].join("");
+    `type Context = ${record(CONTEXT)};`,
+    `entity ${LABEL_TYPES};`,
+    `entity Principal in [${LABEL_TYPES}] ${record(PRINCIPAL)};`,
+    ...Object.entries(RESOURCES).map(([type, attributes]) => `entity ${type} ${record(attributes)};`),
+    ...ACTION_GROUPS.map((group) => `action ${JSON.stringify(group)};`),
+    ...actions.map(({ name, groups, about }) => {
+      const parents = groups.map((group) => `Action::${JSON.stringify(group)}`).join(", ");
+      return `action ${JSON.stringify(name)} in [${parents}] appliesTo { principal: Principal, resource: [${about.join(", ")}], context: Context };`;
+    }),
+    "",
+  ].join("\n");

@@ -63,7 +63,7 @@ const fileRows = ({ file, program, pid }: Targets): readonly Row[] => [
   ["write to a file of the user", "openat", [AT_FDCWD, text(file), O_WRONLY]],
   ["write to its own program", "openat", [AT_FDCWD, text(program), O_WRONLY]],
   ["create a file beside it", "openat", [AT_FDCWD, text(`${file}.made`), O_WRONLY | O_CREAT, 0o600]],
-  ["create a file in /", "openat", [AT_FDCWD, text("/llmc-self-test"), O_WRONLY | O_CREAT, 0o600]],
+  ["create a file in /", "openat", [AT_FDCWD, text("/llmc-self-test/"), O_WRONLY | O_CREAT, 0o600]],
   ["open by openat2", "openat2", [AT_FDCWD, text(file), empty(24), 24]],
   ["open by handle", "open_by_handle_at", [AT_FDCWD, empty(8), 0]],
   ["make a folder", "mkdirat", [AT_FDCWD, text(`${file}.folder`), 0o700]],

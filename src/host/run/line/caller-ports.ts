@@ -1,4 +1,5 @@
 import { LlmcError } from "../../../base/error.ts";
+import type { PermitFiles } from "../../../policy/permit.ts";
 import type { FilePorts } from "./streams.ts";
 
 const requireScope = (scope: string, what: string, granted: ReadonlySet<string>): void => {
@@ -10,13 +11,22 @@ const requireScope = (scope: string, what: string, granted: ReadonlySet<string>)
 
 /**
  * The file ports of one line. Redirections, globs and built-in commands such as `test` and `cd` are the caller's own reads
- * and writes: the scope that lets it run programs grants none of them, not even whether a file is there.
+ * and writes: the scope that lets it run programs grants none of them, not even whether a file is there, and policy decides
+ * on them as on those of tools.
  */
-export const callerPorts = ({ access, writes }: FilePorts, may: ReadonlySet<string>): FilePorts => {
-  const requireWrite = (): void => requireScope("write", "a redirection to a file", may);
+export const callerPorts = (
+  { access, writes }: FilePorts,
+  may: ReadonlySet<string>,
+  permit: PermitFiles = () => {},
+): FilePorts => {
+  const requireWrite = (): void => {
+    requireScope("write", "a redirection to a file", may);
+    permit("write");
+  };
   return {
     access: async (...asked) => {
       requireScope("read", "the names and contents of files in a command line", may);
+      permit("read");
       return access(...asked);
     },
     writes: {

@@ -64,7 +64,7 @@ export interface LineRunner {
   run(call: LineCall, signal?: AbortSignal): Promise<LineOutcome>;
   /** For a program that is to run on by itself: the line may change directory and set variables, and start one program. */
   single(
-    call: Pick<LineCall, "cwd" | "may"> & { readonly command: string },
+    call: Pick<LineCall, "cwd" | "may" | "session"> & { readonly command: string },
     signal?: AbortSignal,
   ): Promise<SingleProgram>;
 }

@@ -66,7 +66,7 @@ const startExecution = (
   const clock = createLineClock(deadlineMs(call.timeoutSeconds, parts.timeouts()));
   return {
     ...parts,
-    ...callerPorts(parts, call.may),
+    ...callerPorts(parts, call.may, call.session?.permitFiles),
     call,
     callerSignal,
     signal: callerSignal === undefined ? clock.signal : AbortSignal.any([callerSignal, clock.signal]),

@@ -6,14 +6,21 @@ import { createWorkspace } from "../../../../test/workspace.ts";
 import { createFolderIndex } from "./folder-index.ts";
 
 /** Finds every folder. */
-const indexOf = (root: string, onRead: (path: string) => void = () => {}) =>
+const indexOf = (
+  root: string,
+  onRead: (path: string) => void = () => {},
+  onEntry: (path: string) => void = () => {},
+) =>
   createFolderIndex<string>({
     roots: [root],
     classifyFolder: (path) => {
       onRead(path.slice(root.length));
       return path.slice(root.length);
     },
-    classify: () => ({ found: [], enter: true }),
+    classify: (path) => {
+      onEntry(path.slice(root.length));
+      return { found: [], enter: true };
+    },
     closed: (path) => path,
     unknown: (path) => path,
     skips: () => false,
@@ -94,4 +101,22 @@ test("FAIL-D6 many who ask at once share one reading, and a folder that keeps ch
   await index.update();
   isOver = true;
   await Promise.all(others);
+});
+
+test("REQ-D16 FAIL-J1 what appears in a new folder while it is read for the first time is found by whoever asks then", async () => {
+  await using workspace = await createWorkspace();
+  const inside = (path: string): string => join(workspace.root, path);
+  let asked: Promise<void> | undefined;
+  const plant = (path: string): void => {
+    if (path !== "/new/0" || asked !== undefined) return;
+    mkdirSync(inside("new/.git"));
+    asked = index.update();
+  };
+  const index = indexOf(workspace.root, () => {}, plant);
+  await index.update();
+  mkdirSync(inside("new"));
+  mkdirSync(inside("new/0"));
+  await index.update();
+  await asked;
+  expect(index.found()).toContain("/new/.git");
 });

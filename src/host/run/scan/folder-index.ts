@@ -99,11 +99,12 @@ interface State<T> {
   readonly options: FolderIndexOptions<T>;
   readonly maxFolders: number;
   readonly known: Map<string, Folder<T>>;
-  /** Folders that the next batch reads; a batch reads those below them that are new as well. */
+  /** Folders that the next pass reads in any case. */
   pending: Set<string>;
-  reading: Promise<void> | undefined;
-  /** The batch after the one that is being read. */
-  next: Promise<void> | undefined;
+  /** The end of the last pass that was asked for. */
+  lastPass: Promise<unknown>;
+  /** The pass over everything that has not begun yet. */
+  nextUpdate: Promise<void> | undefined;
   /** All that was found, until something is read again. */
   list: readonly T[] | undefined;
   isWhole: boolean;
@@ -196,9 +197,9 @@ const readFolder = async <T>(state: State<T>, path: string, below: Set<string>):
   remember(state, path, folder, lookedAt, found);
 };
 
-const readBatch = async <T>(state: State<T>): Promise<void> => {
-  let level = state.pending;
-  state.pending = new Set();
+/** Reads folders, and those below them that are new. */
+const readFolders = async <T>(state: State<T>, folders: Set<string>): Promise<void> => {
+  let level = folders;
   while (level.size > 0) {
     const paths = level.values();
     const below = new Set<string>();
@@ -212,56 +213,61 @@ const readBatch = async <T>(state: State<T>): Promise<void> => {
   state.isScanned = true;
 };
 
-/** Starts the next batch as soon as the one under way has ended. */
-const startNext = async <T>(state: State<T>): Promise<void> => {
-  await state.reading?.catch(() => {});
-  state.next = undefined;
-  state.reading = readBatch(state).finally(() => {
-    state.reading = undefined;
-  });
-  await state.reading;
-};
-
 /**
- * Waits until everything that is pending was read. The batch under way may have read a folder before it changed, so the
- * next one reads it again; what others ask for later is waited for by them.
+ * One pass after the other: a folder that is being read is not yet remembered, so a pass beside it would neither find that it
+ * has changed since, nor read it again.
  */
-const readPending = async <T>(state: State<T>): Promise<void> => {
-  if (state.pending.size > 0) state.next ??= startNext(state);
-  await (state.next ?? state.reading);
+const inTurn = <T, R>(state: State<T>, pass: (changed: Set<string>) => Promise<R>): Promise<R> => {
+  const run = state.lastPass.then(() => {
+    const { pending } = state;
+    state.pending = new Set();
+    return pass(pending);
+  });
+  state.lastPass = run.catch(() => {});
+  return run;
 };
 
-const update = async <T>(state: State<T>): Promise<void> => {
+const updateAll = async <T>(state: State<T>, changed: Set<string>): Promise<void> => {
   const { known, maxFolders } = state;
   if (!state.isWhole && known.size < maxFolders * ROOM_AGAIN) {
     known.clear();
     state.children.clear();
-    state.pending = new Set(state.options.roots);
+    for (const root of state.options.roots) changed.add(root);
     state.isWhole = true;
   }
   const paths = [...known.keys()];
   for (let at = 0; at < paths.length; at += CHECKS_AT_ONCE) {
     for (const path of paths.slice(at, at + CHECKS_AT_ONCE)) {
       const folder = known.get(path);
-      if (folder !== undefined && hasChanged(path, folder)) state.pending.add(path);
+      if (folder !== undefined && hasChanged(path, folder)) changed.add(path);
     }
     await nextTurn();
   }
-  await readPending(state);
+  await readFolders(state, changed);
 };
 
-const updateWithin = async <T>(state: State<T>, maxMs: number): Promise<boolean> => {
-  const endsAt = performance.now() + maxMs;
-  let checks = 0;
-  for (const [path, folder] of state.known) {
-    if (checks % CHECKS_PER_CLOCK === 0 && performance.now() > endsAt) break;
-    if (hasChanged(path, folder)) state.pending.add(path);
-    checks++;
-  }
-  const isAll = checks === state.known.size;
-  await readPending(state);
-  return isAll;
+/** Whoever asks before a pass has begun shares it: it sees all that has changed by then. */
+const update = <T>(state: State<T>): Promise<void> => {
+  state.nextUpdate ??= inTurn(state, (changed) => {
+    state.nextUpdate = undefined;
+    return updateAll(state, changed);
+  });
+  return state.nextUpdate;
 };
+
+const updateWithin = <T>(state: State<T>, maxMs: number): Promise<boolean> =>
+  inTurn(state, async (changed) => {
+    const endsAt = performance.now() + maxMs;
+    let checks = 0;
+    for (const [path, folder] of state.known) {
+      if (checks % CHECKS_PER_CLOCK === 0 && performance.now() > endsAt) break;
+      if (hasChanged(path, folder)) changed.add(path);
+      checks++;
+    }
+    const isAll = checks === state.known.size;
+    await readFolders(state, changed);
+    return isAll;
+  });
 
 /** Things of some kind in some folders, kept up to date without reading all folders again. */
 export const createFolderIndex = <T>(options: FolderIndexOptions<T>): FolderIndex<T> => {
@@ -271,8 +277,8 @@ export const createFolderIndex = <T>(options: FolderIndexOptions<T>): FolderInde
     known: new Map(),
     children: new Map(),
     pending: new Set(options.roots),
-    reading: undefined,
-    next: undefined,
+    lastPass: Promise.resolve(),
+    nextUpdate: undefined,
     list: undefined,
     isWhole: true,
     isScanned: false,
