@@ -8,6 +8,7 @@ import { confine } from "./confine.ts";
 import { envelope } from "./envelope.ts";
 import { firstHour } from "./first-hour.ts";
 import { flood } from "./flood.ts";
+import { front } from "./front.ts";
 import { graph } from "./graph.ts";
 import { http } from "./http.ts";
 import { index } from "./index.ts";
@@ -41,6 +42,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   tokens,
   commands,
   confine,
+  front,
   envelope,
   programs,
   retrieval,

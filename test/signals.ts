@@ -6,6 +6,7 @@ export const testSignals = () => {
   const reloads: (() => void)[] = [];
   const signals: Signals = {
     onStop: (listener) => void stops.push(listener),
+    onTerminate: (listener) => void stops.push(listener),
     onReload: (listener) => void reloads.push(listener),
     onStray: () => {},
   };

@@ -17,6 +17,10 @@ export const cleanEnv = (): Record<string, string> => ({
   HOME: process.env["HOME"] ?? "",
   XDG_CONFIG_HOME: process.env["XDG_CONFIG_HOME"] ?? "",
   XDG_STATE_HOME: process.env["XDG_STATE_HOME"] ?? "",
+  // LLMC_TEST_SUBPROCESS=true repeats any test with front and core as processes of their own.
+  ...(process.env["LLMC_TEST_SUBPROCESS"] && {
+    LLMC_MCP_SUBPROCESS: process.env["LLMC_TEST_SUBPROCESS"],
+  }),
   ...(process.env["NODE_COMPILE_CACHE"] && { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] }),
 });
 

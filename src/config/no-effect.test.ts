@@ -6,12 +6,8 @@ import { ENTRIES } from "./sections.ts";
 import { describeConfig, toJson } from "./show.ts";
 import { fullTemplate } from "./template.ts";
 
-const NO_EFFECT = [
-  "mcp.subprocess",
-  "mcp.sandbox_enabled",
-  "mcp.max_memory_mb",
-  "mcp.security.air_gapped_mode",
-];
+const NO_EFFECT = ["mcp.security.air_gapped_mode"];
+
 const entryOf = (key: string) => {
   const entry = ENTRIES.get(key);
   if (entry === undefined) throw new Error(`there is no ${key}`);
@@ -72,8 +68,7 @@ describe("REQ-D26: keys tell the truth", () => {
     const hidden = [...ENTRIES.values()].filter(({ option }) => option.planned || option.noEffect);
     expect(hidden.length).toBeGreaterThan(5);
     for (const text of shown) {
-      for (const name of ["allow_path", "connection_pool_size", "air_gapped_mode", "max_memory_mb"])
-        expect(text).not.toContain(name);
+      for (const name of ["allow_path", "air_gapped_mode"]) expect(text).not.toContain(name);
     }
   });
 

@@ -4,13 +4,14 @@ import type { AuditTrail } from "../observe/audit/entry.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { PolicyAction } from "../policy/cedar/model.ts";
 import type { CallContext, Caller, Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
-import type { HealthReport, HealthView, ServerView, Tool, ToolEntry } from "../tools/tool.ts";
+import type { Effect, HealthReport, HealthView, ServerView, Tool, ToolEntry } from "../tools/tool.ts";
 import { type Authorizer, createAuthorizer } from "./authorizer.ts";
 import type { Call, PipeSettings } from "./call.ts";
 import { type CorePorts, createCalls } from "./calls.ts";
 import type { ModuleKit, ModuleSource } from "./custom-modules.ts";
 import { createDispatcher, type DispatchSettings } from "./dispatcher.ts";
-import { createDocuments, type Documents, type MatchTemplate } from "./documents.ts";
+import { createDocuments, type MatchTemplate } from "./documents.ts";
+import type { DoorCore } from "./door-core.ts";
 import type { AuthorizerSettings, Policy } from "./escalate.ts";
 import { createGrants } from "./grants.ts";
 import { createGuard } from "./guard.ts";
@@ -21,7 +22,7 @@ import type { Mode } from "./modes.ts";
 import { createNestedCall } from "./nested-call.ts";
 import type { Origin } from "./origin.ts";
 import { type PublishedTool, publishTool } from "./publish.ts";
-import { createRefresh, type ListKind } from "./refresh.ts";
+import { createRefresh } from "./refresh.ts";
 import { createRegistry, type Registry, type RegistrySettings } from "./registry.ts";
 import { actionOf, OTHER_ACTIONS } from "./requests.ts";
 import { createResourceLists } from "./resource-lists.ts";
@@ -49,8 +50,7 @@ interface ServeOptions {
 }
 
 /** The core as doors see it. */
-export interface Core extends Documents {
-  readonly call: Call;
+export interface Core extends DoorCore {
   /** The same pipe over all tools, whatever the mode shows: for HTTP endpoints that stand for one tool. */
   readonly callInAnyMode: Call;
   /** Work of a door that is not a tool call, under the same guard: scopes, queue, deadline, record. */
@@ -60,7 +60,6 @@ export interface Core extends Documents {
     work: (context: CallContext) => Promise<T>,
     options?: ServeOptions,
   ): Promise<T>;
-  /** The tools of the mode in force; for a caller, without those that policy can never allow them. */
   listTools(caller?: Caller): readonly PublishedTool[];
   /** Throws unless policy lets the caller use an endpoint that does no work of a tool. */
   authorizeEndpoint(name: string, caller: Caller): void;
@@ -71,20 +70,17 @@ export interface Core extends Documents {
   /** What clients would see in another mode. */
   preview(mode: Mode): Promise<readonly PublishedTool[]>;
   prompts(): readonly Prompt[];
-  /** Those that everybody sees, and the handles of the caller. */
   resources(caller: Caller): Promise<readonly Resource[]>;
   templates(): readonly ResourceTemplate[];
-  instructions(): string;
   health(): HealthView;
   checkHealth(): Promise<HealthReport>;
   settings(): CoreSettings;
-  /** Structured content goes out beside the text in classic mode only (REQ-D13). */
-  sendsStructured(): boolean;
   /** Reads settings and custom modules anew and tells listeners which lists changed. */
   refresh(): Promise<void>;
-  onListChanged(listener: (kind: ListKind) => void): () => void;
-  /** Calls back with the URI of a resource whose content changed. */
-  onResourceUpdated(listener: (uri: string) => void): () => void;
+  /** Calls back after each refresh, whatever it changed. */
+  onRefreshed(listener: () => void): () => void;
+  /** What a tool of the mode in force does to the world; undefined if there is no such tool. */
+  effectOf(tool: string): Effect | undefined;
   close(): void;
 }
 
@@ -140,6 +136,13 @@ const createViews = (
       catalogue()
         .tools.filter((tool) => caller === undefined || isPossible(tool, caller))
         .map((tool) => publish(tool, sendsStructured())),
+    effectOf: (name: string): Effect | undefined => {
+      try {
+        return catalogue().find(name).effect;
+      } catch {
+        return undefined;
+      }
+    },
     instructions: () =>
       instructionsFor(catalogue().settings.mode, catalogue().tools, settings().allowedPrograms),
     health: (): HealthView => ({

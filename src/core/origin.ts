@@ -4,6 +4,8 @@ import type { Caller, LogLevel, Question } from "../tools/contract.ts";
 export interface Origin {
   readonly caller: Caller;
   readonly correlationId: string;
+  /** The request as its transport numbers it: all rounds of one request have the same. */
+  readonly requestId?: string | number | undefined;
   /** The endpoint or method that the request came by; left out: the transport says it all. */
   readonly route?: string | undefined;
   readonly signal?: AbortSignal | undefined;

@@ -20,6 +20,7 @@ const fingerprint = (published: readonly unknown[]): string => JSON.stringify(pu
 /** Rebuilds the catalogue and tells listeners which of the lists, that clients may have cached, changed. */
 export const createRefresh = ({ registry, listTools, sharedResources, policy, onRebuilt }: RefreshParts) => {
   const listeners = new Set<(kind: ListKind) => void>();
+  const refreshedListeners = new Set<() => void>();
   let policyVersion = policy.version();
   const fingerprints = async (): Promise<Readonly<Record<ListKind, string>>> => ({
     tools: fingerprint([policyVersion, listTools()]),
@@ -35,6 +36,7 @@ export const createRefresh = ({ registry, listTools, sharedResources, policy, on
     for (const kind of ["tools", "prompts", "resources"] as const) {
       if (before[kind] !== after[kind]) for (const listener of listeners) listener(kind);
     }
+    for (const listener of refreshedListeners) listener();
   };
   let refreshed = Promise.resolve();
   return {
@@ -46,6 +48,10 @@ export const createRefresh = ({ registry, listTools, sharedResources, policy, on
     onListChanged: (listener: (kind: ListKind) => void): (() => void) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
+    },
+    onRefreshed: (listener: () => void): (() => void) => {
+      refreshedListeners.add(listener);
+      return () => refreshedListeners.delete(listener);
     },
   };
 };

@@ -2,23 +2,21 @@ import { flag, section, whole } from "../base/option.ts";
 
 export const linkSections = [
   section("mcp", "What the server offers and how much it does at once.", {
-    subprocess: flag(true, false, "Run the front that parses input as a subprocess of its own.", {
-      restart: true,
-      noEffect: true,
-    }),
+    subprocess: flag(
+      false,
+      false,
+      "Over stdio, run what parses input as a process of its own, beside the one that does the work; false: one process.",
+      { restart: true },
+    ),
     sandbox_enabled: flag(
       true,
       false,
-      "Sandbox that front; if true, the server does not start without a sandbox.",
+      "Sandbox that process. Left out: where the machine can, otherwise everything runs in one process. Written as true: the server does not start unless the kernel holds its files, network, processes and memory.",
       {
         restart: true,
-        noEffect: true,
       },
     ),
-    max_memory_mb: whole(512, 64, 1_048_576, "more", "Memory limit of that front.", {
-      restart: true,
-      noEffect: true,
-    }),
+    max_memory_mb: whole(512, 64, 1_048_576, "more", "Memory limit of that front.", { restart: true }),
   }),
   section("mcp.performance", "Caches and the link between front and core.", {
     cache_size_mb: whole(
@@ -28,9 +26,16 @@ export const linkSections = [
       "more",
       "Memory, in MiB, of caches: decisions of policies (for 15 minutes) and schemas of tools (for an hour). 0 keeps nothing.",
     ),
-    connection_pool_size: whole(10, 1, 1000, "more", "Connections between front and core.", {
-      planned: true,
-    }),
+    connection_pool_size: whole(
+      10,
+      1,
+      1000,
+      "more",
+      "Connections between front and core that are kept open.",
+      {
+        restart: true,
+      },
+    ),
     circuit_breaker_threshold: whole(
       5,
       1,

@@ -1,5 +1,6 @@
 import { toLlmcError } from "../base/error.ts";
 import { parseGuardedBytes } from "../base/json-guard.ts";
+import { createLineSplitter, isBlank } from "../base/line-splitter.ts";
 import { type Ids, idsIn, idsOf } from "./frame-ids.ts";
 
 interface Refused {
@@ -14,7 +15,6 @@ export type Frame = { readonly kind: "message"; readonly value: unknown } | Refu
 
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
-const NEWLINE = 10;
 
 /** Bytes that are kept of each end of an oversize frame: ids are near the start or at the very end. */
 const ID_WINDOW = 4096;
@@ -37,7 +37,7 @@ const refuse = (code: number, reason: string, ids: Ids): Refused => ({
   ids,
 });
 
-const parseFrame = (bytes: Buffer): Frame => {
+export const parseFrame = (bytes: Buffer): Frame => {
   try {
     const value = parseGuardedBytes(bytes);
     // MCP no longer has JSON-RPC batches; each member that expects an answer gets an error.
@@ -55,62 +55,21 @@ const parseFrame = (bytes: Buffer): Frame => {
   }
 };
 
-/**
- * Splits a byte stream into frames, one per line. Memory is bounded: once a line exceeds the limit, only its two ends are
- * kept, for the id, and the rest is dropped as it arrives.
- */
-export const createFrameReader = (maxFrameBytes: () => number, onFrame: (frame: Frame) => void) => {
-  let parts: Buffer[] = [];
-  let size = 0;
-  let oversize: { readonly head: string; tail: Buffer } | undefined;
+/** The refusal of a line of which only the two ends are known. */
+export const refuseEnds = (reason: string, head: Buffer, tail: Buffer): Refused =>
+  refuse(INVALID_REQUEST, reason, findIds(head.toString("utf8"), tail.toString("utf8")));
 
-  const keep = (part: Buffer): void => {
-    size += part.length;
-    if (oversize !== undefined) {
-      oversize.tail = Buffer.concat([oversize.tail, part.subarray(-ID_WINDOW)]).subarray(-ID_WINDOW);
-      return;
-    }
-    parts.push(part);
-    if (size > maxFrameBytes()) {
-      const all = Buffer.concat(parts);
-      oversize = {
-        head: all.subarray(0, ID_WINDOW).toString("utf8"),
-        tail: Buffer.from(all.subarray(-ID_WINDOW)),
-      };
-      parts = [];
-    }
-  };
+export const oversizeReason = (size: number, limit: number): string =>
+  `The message has ${size} bytes; the limit is ${limit} (mcp.limits.max_frame_bytes).`;
 
-  const finish = (): void => {
-    if (oversize !== undefined) {
-      const limit = maxFrameBytes();
-      const reason = `The message has ${size} bytes; the limit is ${limit} (mcp.limits.max_frame_bytes).`;
-      onFrame(refuse(INVALID_REQUEST, reason, findIds(oversize.head, oversize.tail.toString("utf8"))));
-    } else {
-      const line = parts.length === 1 ? parts[0] : Buffer.concat(parts);
-      if (line?.some((byte) => byte > 32)) onFrame(parseFrame(line));
-    }
-    parts = [];
-    size = 0;
-    oversize = undefined;
-  };
-
-  return {
-    push: (chunk: Buffer): void => {
-      let start = 0;
-      for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-        keep(chunk.subarray(start, end));
-        finish();
-        start = end + 1;
-      }
-      if (start < chunk.length) keep(chunk.subarray(start));
+/** Splits a byte stream into frames, one per line, in bounded memory. */
+export const createFrameReader = (maxFrameBytes: () => number, onFrame: (frame: Frame) => void) =>
+  createLineSplitter(maxFrameBytes, ID_WINDOW, {
+    onLine: (line) => {
+      if (!isBlank(line)) onFrame(parseFrame(line));
     },
-    /** The stream ended: a last line without a newline still counts. */
-    end: (): void => {
-      if (size > 0) finish();
-    },
-  };
-};
+    onOversize: (size, head, tail) => onFrame(refuseEnds(oversizeReason(size, maxFrameBytes()), head, tail)),
+  });
 
 /** The refusal of a message that is JSON but not JSON-RPC. */
 export const refuseShape = (value: unknown): Refused =>

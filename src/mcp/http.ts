@@ -38,7 +38,7 @@ export const createMcpHttp = (parts: McpHttpParts) => {
     fetch: async (request: Request, options: HandleRequestOptions = {}): Promise<Response> => {
       if (await isLegacyRequest(request, options.parsedBody)) return sessions.handle(request, options);
       return (
-        refuseParamHeaders(parts.core.listTools, options.parsedBody, request.headers) ??
+        (await refuseParamHeaders(() => parts.core.listTools(), options.parsedBody, request.headers)) ??
         modern.fetch(request, options)
       );
     },

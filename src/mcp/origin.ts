@@ -7,7 +7,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { cleanName } from "../base/text.ts";
 import type { Caller, LogLevel, Question } from "../core/contract.ts";
-import type { Core } from "../core/core.ts";
+import type { CallerDefaults } from "../core/door-core.ts";
 import type { Origin } from "../core/origin.ts";
 
 /** One connection, session or stateless request. */
@@ -43,7 +43,7 @@ const holdOf = (authInfo: AuthInfo | undefined): Origin["hold"] =>
   authInfo?.extra?.["hold"] as Origin["hold"];
 
 const callerOf = (
-  core: Core,
+  core: { settings(): CallerDefaults },
   connection: Connection,
   context: ServerContext,
   clientName: string | undefined,
@@ -117,13 +117,14 @@ const canAskOf = (context: ServerContext, ofSession: ClientCapabilities | undefi
 
 /** What the core needs to know about an MCP request. */
 export const originOf = (
-  core: Core,
+  core: { settings(): CallerDefaults },
   connection: Connection,
   context: ServerContext,
   clientName: string | undefined,
   capabilities: ClientCapabilities | undefined,
 ): Omit<Origin, "state"> => ({
   caller: callerOf(core, connection, context, clientName),
+  requestId: context.mcpReq.id,
   canAsk: canAskOf(context, capabilities),
   correlationId: correlationIdOf(context, connection),
   route: connection.transport === "http" ? "/mcp" : context.mcpReq.method,

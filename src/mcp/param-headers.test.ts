@@ -36,8 +36,8 @@ test.each([
   ["null, which needs no header", { region: null }, {}],
   ["a header without an argument", {}, { "Mcp-Param-Region": "eu" }],
   ["arguments of the wrong type, which the schema refuses", ["eu"], {}],
-])("REQ-D10 passes %s", (_what, args, headers) => {
-  expect(refuse(args, headers)).toBeUndefined();
+])("REQ-D10 passes %s", async (_what, args, headers) => {
+  expect(await refuse(args, headers)).toBeUndefined();
 });
 
 test.each([
@@ -49,17 +49,17 @@ test.each([
   ["an empty header for zero", { size: 0 }, { "Mcp-Param-Size": "" }],
   ["another nested argument", { where: { dry: true } }, { "Mcp-Param-Dry": "false" }],
 ])("REQ-D10 refuses %s", async (_what, args, headers) => {
-  const response = refuse(args, headers);
+  const response = await refuse(args, headers);
   expect(response?.status).toBe(400);
   expect(await response?.json()).toMatchObject({ id: 7, error: { code: -32020 } });
 });
 
-test("REQ-D1 the dotted alias of a tool is checked like its name", () => {
-  expect(refuse({ region: "eu" }, {}, "route.it")?.status).toBe(400);
+test("REQ-D1 the dotted alias of a tool is checked like its name", async () => {
+  expect((await refuse({ region: "eu" }, {}, "route.it"))?.status).toBe(400);
 });
 
-test("REQ-D10 other tools and methods pass", () => {
-  expect(refuse({ region: "eu" }, {}, "other")).toBeUndefined();
-  expect(refuse({ region: "eu" }, {}, "route_it", "prompts/get")).toBeUndefined();
-  expect(refuseParamHeaders(() => [TOOL], undefined, new Headers())).toBeUndefined();
+test("REQ-D10 other tools and methods pass", async () => {
+  expect(await refuse({ region: "eu" }, {}, "other")).toBeUndefined();
+  expect(await refuse({ region: "eu" }, {}, "route_it", "prompts/get")).toBeUndefined();
+  expect(await refuseParamHeaders(() => [TOOL], undefined, new Headers())).toBeUndefined();
 });

@@ -53,14 +53,14 @@ const mismatchIn = (schema: unknown, args: unknown, headers: Headers): string | 
  * Refuses a tool call whose mirrored arguments differ from its headers, because an intermediary may have allowed it by
  * its headers. The SDK checks this only for tools in its own registry, which we do not use.
  */
-export const refuseParamHeaders = (
-  tools: () => readonly PublishedTool[],
+export const refuseParamHeaders = async (
+  tools: () => readonly PublishedTool[] | Promise<readonly PublishedTool[]>,
   body: unknown,
   headers: Headers,
-): Response | undefined => {
+): Promise<Response | undefined> => {
   if (!isRecord(body) || body["method"] !== "tools/call" || !isRecord(body["params"])) return undefined;
   const { name, arguments: args } = body["params"];
-  const tool = tools().find((candidate) => candidate.name === canonicalName(String(name)));
+  const tool = (await tools()).find((candidate) => candidate.name === canonicalName(String(name)));
   const header = mismatchIn(tool?.inputSchema, args, headers);
   if (header === undefined) return undefined;
   const message = `The header ${header} does not match the argument.`;

@@ -12,7 +12,7 @@ import { LlmcError } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
 import type { CallResult } from "../core/call.ts";
 import { QuestionsAsked } from "../core/contract.ts";
-import type { Core } from "../core/core.ts";
+import { type DoorCore, publishPrompt, withoutFunctions } from "../core/door-core.ts";
 import type { Origin } from "../core/origin.ts";
 import type { ListKind } from "../core/refresh.ts";
 import { type Connection, originOf } from "./origin.ts";
@@ -24,7 +24,7 @@ const MAX_VALUES = 100;
 
 /** Suggestions for the arguments of prompts and the variables of resource templates; custom modules provide them. */
 const complete = async (
-  core: Core,
+  core: DoorCore,
   { ref, argument }: CompleteRequest["params"],
   from: Origin,
 ): Promise<CompleteResult> => {
@@ -40,7 +40,7 @@ const complete = async (
 };
 
 export interface McpParts {
-  readonly core: Core;
+  readonly core: DoorCore;
   readonly version: string;
   readonly codec: StateCodec;
   /** For the log: errors of the library, and unexpected ones. */
@@ -97,7 +97,7 @@ const NOTIFY: Readonly<Record<ListKind, (server: Server) => Promise<void>>> = {
 /** One server instance: what its request handlers share. */
 interface Instance {
   readonly server: Server;
-  readonly core: Core;
+  readonly core: DoorCore;
   readonly codec: StateCodec;
   /** `target` is the tool, prompt or resource that the request is about. */
   origin(context: ServerContext, target?: string): Origin;
@@ -138,7 +138,7 @@ const serveAsking = async <T>(
 const addToolHandlers = ({ server, core, codec, origin }: Instance): void => {
   server.setRequestHandler(
     "tools/list",
-    (_request, context) => ({ tools: [...core.listTools(origin(context).caller)] }) as never,
+    async (_request, context) => ({ tools: [...(await core.listTools(origin(context).caller))] }) as never,
   );
 
   server.setRequestHandler("tools/call", async ({ params }, context) => {
@@ -157,11 +157,11 @@ const addResourceHandlers = (instance: Instance): ReadonlySet<string> => {
   const subscribed = new Set<string>();
 
   server.setRequestHandler("resources/list", async (_request, context) => ({
-    resources: (await core.resources(origin(context).caller)).map(({ read: _read, ...resource }) => resource),
+    resources: (await core.resources(origin(context).caller)).map(withoutFunctions),
   }));
 
   server.setRequestHandler("resources/templates/list", () => ({
-    resourceTemplates: core.templates().map(({ read: _read, complete: _complete, ...template }) => template),
+    resourceTemplates: core.templates().map(withoutFunctions),
   }));
 
   server.setRequestHandler("resources/read", ({ params: { uri } }, context) =>
@@ -194,12 +194,7 @@ const addPromptHandlers = (instance: Instance): void => {
   const { server, core } = instance;
 
   server.setRequestHandler("prompts/list", () => ({
-    prompts: core.prompts().map(({ get: _get, arguments: args, ...prompt }) => ({
-      ...prompt,
-      ...(args === undefined
-        ? {}
-        : { arguments: args.map(({ complete: _complete, ...argument }) => argument) }),
-    })),
+    prompts: core.prompts().map(publishPrompt) as never,
   }));
 
   server.setRequestHandler("prompts/get", ({ params }, context) =>

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import type { Transport } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { EFFECTS, LOCAL } from "../core/contract.ts";
 import { createMcpServer, type McpParts } from "./server.ts";
@@ -16,26 +17,30 @@ interface StdioDoorParts extends McpParts {
 /** How long unfinished answers are waited for after the client closed its end. */
 const GRACE_MS = 1000;
 
-/** The stdio door: whoever started the process may do everything that the configuration allows. */
-export const openStdioDoor = (
-  parts: StdioDoorParts,
+/** Serves one connection on a transport until it closes. */
+export const serveConnection = (
+  parts: McpParts & { readonly newId: () => string },
+  transport: Transport,
+  id: () => string,
+  /** Resolves when the core's lists are known. */
+  ready: Promise<void> = Promise.resolve(),
 ): { readonly closed: Promise<void>; close(): Promise<void> } => {
-  let id: string | undefined;
   const connection = {
     transport: "stdio",
     principal: LOCAL,
     get id() {
-      id ??= parts.newId();
-      return id;
+      return id();
     },
     may: new Set<string>(EFFECTS),
     newCorrelationId: parts.newId,
   } as const;
-  const transport = new StdioTransport({ ...parts, graceMs: GRACE_MS });
-  const handle = serveStdio(({ era }) => createMcpServer(parts, connection, era), {
-    transport,
-    onerror: parts.onError,
-  });
+  const handle = serveStdio(
+    async ({ era }) => {
+      await ready;
+      return createMcpServer(parts, connection, era);
+    },
+    { transport, onerror: parts.onError },
+  );
   const afterSdk = transport.onclose;
   const closed = new Promise<void>((resolve) => {
     transport.onclose = () => {
@@ -44,4 +49,16 @@ export const openStdioDoor = (
     };
   });
   return { closed, close: () => handle.close() };
+};
+
+/** The stdio door: whoever started the process may do everything that the configuration allows. */
+export const openStdioDoor = (
+  parts: StdioDoorParts,
+): { readonly closed: Promise<void>; close(): Promise<void> } => {
+  let id: string | undefined;
+  const nameConnection = (): string => {
+    id ??= parts.newId();
+    return id;
+  };
+  return serveConnection(parts, new StdioTransport({ ...parts, graceMs: GRACE_MS }), nameConnection);
 };

@@ -36,6 +36,8 @@ export interface PolicyStore extends Policy {
   report(): PolicyReport;
   /** Whether everything is denied, because no policies could be loaded. */
   isBroken(): boolean;
+  /** Whether somebody wrote policies, which may show other tools to each caller. */
+  hasOwn(): boolean;
   /** The errors of the files, and what waits for trust, in words for callers. */
   problems(): readonly string[];
   waiting(): readonly string[];
@@ -148,6 +150,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
         : DEFAULT_PROMPTS[policy],
     report: () => report,
     isBroken: () => inForce.kind === "broken",
+    hasOwn: () => inForce.kind === "compiled",
     problems: () =>
       report.problems.map((problem) => `an error in the policy file ${positionForCallers(problem)}`),
     waiting: () => report.waiting.map((file) => `the policies of ${file}`),

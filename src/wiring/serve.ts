@@ -5,6 +5,7 @@ import { createStateCodec } from "../mcp/questions.ts";
 import { openStdioDoor } from "../mcp/stdio.ts";
 import { describeCause } from "../observe/cause.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
+import { BANNER } from "./banner.ts";
 import type { Signals } from "./signals.ts";
 import { VERSION } from "./version.ts";
 
@@ -45,7 +46,7 @@ export const preload = (app: App): void => {
 };
 
 /** Says with both prices that a file names no mode. The client has its tool list by then: counting takes a while. */
-const warnOfUnnamedMode = (app: App): void => {
+export const warnOfUnnamedMode = (app: App): void => {
   const warn = async (): Promise<void> => {
     const { describeUnnamedMode, isModeUnnamed } = await import("./mode-prices.ts");
     if (isModeUnnamed(app.config.current())) app.observer.log.info({}, await describeUnnamedMode(app.core));
@@ -53,17 +54,12 @@ const warnOfUnnamedMode = (app: App): void => {
   setTimeout(() => void warn().catch(() => {}), PRELOAD_MS).unref();
 };
 
-/** For somebody who types the command that clients use. */
-const BANNER = `llmc ${VERSION} waits for an MCP client on stdin. Clients start it themselves:
-  llmc connect claude-code    adds it to a client (llmc connect --help lists them)
-  llmc serve --http           serves it to people and programs
-`;
-
 /** Serves a client over a pair of streams, until its input ends or the server is told to stop. */
 export const serveStreams = async (
   request: AppRequest,
   streams: ProtocolStreams,
   signals: Signals,
+  onServing: (app: App) => void = () => {},
 ): Promise<void> => {
   const app = await createApp(request);
   refuseDisabled(app);
@@ -84,12 +80,17 @@ export const serveStreams = async (
     );
   preload(app);
   warnOfUnnamedMode(app);
+  onServing(app);
   await Promise.race([door.closed, untilStopped(app, signals)]);
   await door.close();
   await app.close();
 };
 
-export const serveStdio = (request: AppRequest, signals: Signals): Promise<void> => {
+export const serveStdio = (
+  request: AppRequest,
+  signals: Signals,
+  onServing?: (app: App) => void,
+): Promise<void> => {
   const { LLMC_PROTOCOL_FD: fd } = request.env;
-  return serveStreams(request, claimStdout(fd === undefined ? undefined : Number(fd)), signals);
+  return serveStreams(request, claimStdout(fd === undefined ? undefined : Number(fd)), signals, onServing);
 };

@@ -13,13 +13,20 @@ const namesOf = async (peer: StdioPeer): Promise<readonly string[]> =>
 /** Longer than a watch, its settling and a busy machine need together. */
 const NEWS = { timeout: 10_000, interval: 20 };
 
+const FORMS = [
+  { form: "one process", args: [] },
+  { form: "front and core", args: ["--set", "mcp.subprocess=true"] },
+] as const;
+
+const CLIENTS = FORMS.flatMap((form) => STDIO_PEERS.map((peer) => ({ ...form, ...peer })));
+
 // One server for each: its tests follow one another through the modes, as a user who edits the configuration does.
-describe.each(STDIO_PEERS)("a $library client of $revision over stdio", ({ revision, connect }) => {
+describe.each(CLIENTS)("a $library client of $revision over stdio, $form", ({ revision, connect, args }) => {
   let workspace: Workspace;
   let peer: StdioPeer;
   beforeAll(async () => {
     workspace = await createWorkspace({ "a.txt": "one\ntwo\n", "sub/b.txt": "b", [SIDECAR]: "# Agents\n" });
-    peer = await connect(workspace.root, []);
+    peer = await connect(workspace.root, args);
   });
   afterAll(async () => {
     await peer.close();

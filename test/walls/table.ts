@@ -122,7 +122,7 @@ export const TABLE: WallTable = {
     // The numbers of signals.
     envelope: ["node:os"],
     te: ["node:os"],
-    link: ["node:net"],
+    link: ["node:http", "node:net"],
     wiring: ["node:os", "node:readline/promises", "node:stream/consumers"],
   },
   packages: {
@@ -142,6 +142,7 @@ export const TABLE: WallTable = {
     llm: ["@ai-sdk/anthropic", "@ai-sdk/google", "@ai-sdk/openai-compatible", "@pydantic/genai-prices"],
     tools: ["zod"],
     core: ["zod"],
+    link: ["zod"],
     config: ["smol-toml", "toml-eslint-parser"],
     mcp: ["@modelcontextprotocol/server"],
     http: ["fastify", "@modelcontextprotocol/node", "@modelcontextprotocol/server", "ws", "zod"],

@@ -62,6 +62,8 @@ export const CALL_NUMBERS = {
   lstat: [6, -1],
   madvise: [28, 233],
   membarrier: [324, 283],
+  mkdir: [83, -1],
+  mkdirat: [258, 34],
   mmap: [9, 222],
   mprotect: [10, 226],
   mremap: [25, 216],

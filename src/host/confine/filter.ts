@@ -4,6 +4,7 @@ import {
   EACCES,
   ENOSYS,
   EPERM,
+  EROFS,
   encodeFilter,
   filterStart,
   give,
@@ -105,6 +106,9 @@ const rulesFor = ({ programDescriptor, connects }: FilterOptions): Rules => [
       ...unless(JUMP_EQUAL, AT_EMPTY_PATH, [give(EPERM)]),
     ],
   ],
+  // Node makes the folder of its compiled code before it reads it; told this, it looks whether the folder is there.
+  ["mkdir", [give(EROFS)]],
+  ["mkdirat", [give(EROFS)]],
   ["kill", toSelf()],
   ["tgkill", toSelf()],
   ["fcntl", refuseOthers(1, FCNTL)],

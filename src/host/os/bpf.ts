@@ -13,6 +13,7 @@ const errno = (code: number): number => 0x00050000 | code;
 export const EPERM = errno(1);
 export const EACCES = errno(13);
 export const EAFNOSUPPORT = errno(97);
+export const EROFS = errno(30);
 export const ENOSYS = errno(38);
 
 const NR_OFFSET = 0;

@@ -1,0 +1,130 @@
+import { LlmcError } from "../base/error.ts";
+
+/** Receives lines of an answer as JSON texts. */
+export type Listener = (line: string, isLast: boolean) => void;
+
+interface Entry {
+  readonly controller: AbortController;
+  readonly listeners: Set<Listener>;
+  /** The last line, once there is one; null if it was dropped to save memory. */
+  result: string | null | undefined;
+}
+
+interface Begun {
+  readonly n: number;
+  readonly round: number;
+  readonly generation: number;
+  /** Whether it changes nothing, so that doing it twice is doing it once. */
+  readonly isRepeatable: boolean;
+  readonly run: (signal: AbortSignal, emit: (line: string) => void) => Promise<string>;
+  /** The last line of a request that is not run. */
+  readonly refuse: (error: LlmcError) => string;
+}
+
+interface TableParts {
+  /** Which core this is, counted from the start of the supervisor. */
+  readonly generation: number;
+  readonly maxEntries: number;
+  readonly maxResultBytes: number;
+}
+
+const unknownOutcome = (): LlmcError =>
+  new LlmcError("unavailable", "The server was interrupted: whether this call was done is unknown.", {
+    hint: "Look at what it would have changed before you make it again.",
+    retryable: false,
+    details: { outcome: "unknown" },
+  });
+
+const overloaded = (): LlmcError =>
+  new LlmcError("busy", "Too many requests wait for their answers to be read.", {
+    hint: "Wait for some of them.",
+  });
+
+/**
+ * Requests by the client's line and round. A front that died is followed by another that asks again: it joins what runs, or
+ * gets the result that was kept for it, and nothing is ever done twice. Results are kept until the supervisor has handed
+ * them to the client.
+ */
+export const createCallTable = ({ generation, maxEntries, maxResultBytes }: TableParts) => {
+  const lines = new Map<number, Map<number, Entry>>();
+  /** Entries with a result, oldest first. */
+  const finished = new Set<Entry>();
+  let entries = 0;
+  let resultBytes = 0;
+
+  const drop = (entry: Entry): void => {
+    if (typeof entry.result === "string") resultBytes -= entry.result.length;
+    finished.delete(entry);
+  };
+
+  /** What is dropped stays known as done: asked for again, its outcome is unknown, and it is not run. */
+  const makeRoom = (): void => {
+    for (const entry of finished) {
+      if (resultBytes <= maxResultBytes) return;
+      drop(entry);
+      entry.result = null;
+    }
+  };
+
+  const finish = (n: number, entry: Entry, result: string): void => {
+    for (const listener of entry.listeners) listener(result, true);
+    entry.listeners.clear();
+    entry.result = result;
+    // Answered already: the supervisor gave up waiting, or a front made the number up.
+    if (![...(lines.get(n)?.values() ?? [])].includes(entry)) return;
+    resultBytes += result.length;
+    finished.add(entry);
+    makeRoom();
+  };
+
+  const start = ({ n, round, run }: Begun, listener: Listener): void => {
+    const entry: Entry = {
+      controller: new AbortController(),
+      listeners: new Set([listener]),
+      result: undefined,
+    };
+    const rounds = lines.get(n) ?? new Map<number, Entry>();
+    lines.set(n, rounds.set(round, entry));
+    entries++;
+    const emit = (line: string): void => {
+      for (const each of entry.listeners) each(line, false);
+    };
+    void run(entry.controller.signal, emit).then((result) => finish(n, entry, result));
+  };
+
+  return {
+    /** Runs a request, or joins it. `run` must not throw. Returns a function that stops listening, and nothing else. */
+    begin: (begun: Begun, listener: Listener): (() => void) => {
+      const known = lines.get(begun.n)?.get(begun.round);
+      const stop = (): void => void lines.get(begun.n)?.get(begun.round)?.listeners.delete(listener);
+      if (typeof known?.result === "string") listener(known.result, true);
+      else if (known?.result === null) listener(begun.refuse(unknownOutcome()), true);
+      else if (known !== undefined) known.listeners.add(listener);
+      // The one rule for what another core may have done already.
+      else if (begun.generation !== generation && !begun.isRepeatable)
+        listener(begun.refuse(unknownOutcome()), true);
+      else if (entries >= maxEntries) listener(begun.refuse(overloaded()), true);
+      else start(begun, listener);
+      return stop;
+    },
+    /** Only this ends a request before its time: a connection that breaks may be that of a front that died. */
+    cancel: (n: number): void => {
+      for (const { controller, result } of lines.get(n)?.values() ?? [])
+        if (result === undefined) controller.abort();
+    },
+    /** The client has the answer. */
+    forget: (n: number): void => {
+      for (const entry of lines.get(n)?.values() ?? []) {
+        drop(entry);
+        entries--;
+      }
+      lines.delete(n);
+    },
+    cancelAll: (): void => {
+      for (const rounds of lines.values()) for (const { controller } of rounds.values()) controller.abort();
+    },
+    size: (): number => entries,
+  };
+};
+
+export type CallTable = ReturnType<typeof createCallTable>;

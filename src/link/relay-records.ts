@@ -1,0 +1,89 @@
+/**
+ * What supervisor and front say to each other over two pipes: one record per line, a letter, then fields without spaces,
+ * then, for some, a payload that may hold anything but a newline. The supervisor never looks into payloads of the client.
+ *
+ * To the front:
+ *   I json                 who it is: see `FrontHello`
+ *   C json                 the newest snapshot that is known
+ *   U g                    the core of generation g is there
+ *   N                      the core is gone
+ *   L n g a line           line n of the client, first delivered while core g lived; a fronts have had it before
+ *   X n g a size max h t   a line that is not passed on, with its two ends in Base64: it is longer than max, or, where
+ *                          max is 0, fronts died of it
+ *   R n line               a line of the negotiation, already answered
+ *   P                      are you well?
+ *   E                      there is nothing more to come
+ * To the supervisor:
+ *   H                      well, and done with everything before the P
+ *   T n                    line n was parsed
+ *   A n json               the answer to line n
+ *   G n json               another answer to line n, sent together with its A (or D)
+ *   D n                    line n needs no answer, or no other
+ *   M json                 any other message
+ *   K n                    line n belongs to the negotiation: the next front needs it, too
+ *   Z n                    it no longer does
+ *   W n                    line n is open for good, and the next front takes it over
+ *   Q count                questions that the client has not answered yet
+ *   V text                 how far the client has been told of changes
+ */
+const SPACE = 32;
+
+/** Fields between the letter and the payload. */
+const FIELDS: Readonly<Record<string, number>> = {
+  ...{ I: 0, C: 0, U: 1, N: 0, L: 3, X: 7, R: 1, P: 0, E: 0 },
+  ...{ H: 0, T: 1, A: 1, G: 1, D: 1, M: 0, K: 1, Z: 1, W: 1, Q: 1, V: 1 },
+};
+
+export interface RelayRecord {
+  readonly kind: string;
+  readonly fields: readonly string[];
+  readonly payload: Buffer;
+}
+
+const NEWLINE = Buffer.from("\n");
+
+/** The bytes of a record, in parts, so that a payload is not copied. */
+export const encodeRecord = (
+  kind: string,
+  fields: readonly (string | number)[] = [],
+  payload?: Uint8Array | string,
+): readonly Uint8Array[] => {
+  const head = [kind, ...fields].join(" ");
+  if (payload === undefined) return [Buffer.from(`${head}\n`)];
+  if (typeof payload === "string") return [Buffer.from(`${head} ${payload}\n`)];
+  return [Buffer.from(`${head} `), payload, NEWLINE];
+};
+
+/** Undefined if it is not a record of ours. */
+export const decodeRecord = (line: Buffer): RelayRecord | undefined => {
+  const kind = String.fromCharCode(line[0] ?? 0);
+  const count = FIELDS[kind];
+  if (count === undefined) return undefined;
+  const fields: string[] = [];
+  let start = 1;
+  for (let i = 0; i < count; i++) {
+    if (line[start] !== SPACE) return undefined;
+    const end = line.indexOf(SPACE, start + 1);
+    fields.push(line.toString("latin1", start + 1, end === -1 ? line.length : end));
+    start = end === -1 ? line.length : end;
+  }
+  if (start < line.length && line[start] !== SPACE) return undefined;
+  return { kind, fields, payload: line.subarray(start + 1) };
+};
+
+/** What a front learns when it starts. */
+export interface FrontHello {
+  /** Counts fronts: ids of its own requests to the client begin with it. */
+  readonly front: number;
+  /** Names the client's connection in logs. */
+  readonly session: string;
+  readonly socketPath: string;
+  readonly token: string;
+  /** Idle connections to the core that are kept, and requests to it at once. */
+  readonly poolSize: number;
+  readonly maxRequests: number;
+  /** Base64: signs what travels through the client. All fronts of a supervisor have the same. */
+  readonly stateKey: string;
+  /** How far the client has been told of changes by fronts before; empty for the first. */
+  readonly seen: string;
+}

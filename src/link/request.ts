@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { LlmcError } from "../base/error.ts";
+import { parseGuardedBytes } from "../base/json-guard.ts";
+
+/** Labels are cleaned and cut again by the core; this only bounds what it looks at. */
+const label = z.string().max(4096);
+const name = z.string().max(8192);
+
+/** Who asks, as far as the front may say: principal, owner, transport and scopes are the core's own. */
+const origin = z.strictObject({
+  agentId: label,
+  sessionId: label,
+  model: label,
+  budgetProfile: label,
+  correlationId: z.string().max(200),
+  route: label.nullable(),
+  traceparent: z.string().max(200).nullable(),
+  /** Whether the client wants to hear of progress. */
+  progress: z.boolean(),
+  /** Kinds of questions that the client can answer. */
+  asks: z.array(z.enum(["form", "sampling", "roots"])).max(3),
+  answers: z.record(z.string(), z.unknown()).nullable(),
+  /** As the core sealed it. */
+  state: z.string().nullable(),
+});
+
+const work = z.discriminatedUnion("method", [
+  z.strictObject({ method: z.literal("call"), tool: name, args: z.unknown().optional() }),
+  z.strictObject({ method: z.literal("listTools") }),
+  z.strictObject({ method: z.literal("resources") }),
+  z.strictObject({ method: z.literal("readResource"), uri: z.string() }),
+  z.strictObject({ method: z.literal("getPrompt"), name, args: z.record(z.string(), z.string()) }),
+  z.strictObject({
+    method: z.literal("suggest"),
+    of: z.union([z.strictObject({ prompt: name }), z.strictObject({ template: name })]),
+    argument: name,
+    value: z.string(),
+  }),
+]);
+
+const number = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+const linkRequest = z.strictObject({
+  /** The client's line, and which of its rounds: a repeated pair is the same request. */
+  n: number,
+  round: z.int().min(0).max(1000),
+  /** The generation of the core that was alive when the line was first delivered. */
+  generation: number,
+  origin,
+  work,
+});
+
+const cancelRequest = z.strictObject({ n: number });
+
+const logRequest = z.strictObject({
+  entries: z
+    .array(z.strictObject({ level: z.enum(["warn", "error"]), message: z.string().max(500) }))
+    .max(100),
+});
+
+export type LinkRequest = z.infer<typeof linkRequest>;
+export type LinkOrigin = LinkRequest["origin"];
+export type LinkWork = LinkRequest["work"];
+
+const parserOf =
+  <T>(schema: z.ZodType<T>) =>
+  (body: Uint8Array): T => {
+    const result = schema.safeParse(parseGuardedBytes(body));
+    if (result.success) return result.data;
+    const path = result.error.issues[0]?.path.join(".") ?? "";
+    throw new LlmcError("invalid_args", `The link's request is malformed at ${path.slice(0, 100)}.`);
+  };
+
+export const parseLinkRequest = parserOf(linkRequest);
+export const parseCancel = parserOf(cancelRequest);
+export const parseLog = parserOf(logRequest);

@@ -1,0 +1,235 @@
+import type { Readable, Writable } from "node:stream";
+import { createLineSplitter, isBlank } from "../base/line-splitter.ts";
+import type { Child, ChildExit } from "./child.ts";
+import { createClientLines, END_BYTES } from "./client-lines.ts";
+import { Cores } from "./cores.ts";
+import { Fronts } from "./fronts.ts";
+import type { FrontHello } from "./relay-records.ts";
+
+interface SupervisorParts {
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly startFront: (front: number) => Promise<Child>;
+  readonly startCore: () => Child;
+  /** What every front learns, but for what the supervisor knows itself. */
+  readonly hello: Omit<FrontHello, "front" | "seen">;
+  /** What a core learns besides its generation. */
+  readonly coreHello: Readonly<Record<string, unknown>>;
+  /** From the last start with the same configuration. */
+  readonly cached: { readonly snapshot: Buffer; readonly maxFrameBytes: number } | undefined;
+  /** Whether a front has grown so much that another should take its place. */
+  readonly hasGrown: (pid: number) => boolean;
+  readonly log: (text: string) => void;
+}
+
+/** Until the core says what is configured. */
+const DEFAULT_FRAME_BYTES = 8_388_608;
+/** The client is not read while more than this of what it sent has no answer. */
+const MAX_OPEN_LINES = 2048;
+const MAX_OPEN_BYTES = 32 * 1024 * 1024;
+/** The fronts are not read while more bytes than this wait for a client that does not read. */
+const MAX_UNSENT_BYTES = 16 * 1024 * 1024;
+/** How long unfinished answers are waited for after the client closed its end, and for it to read them. */
+const GRACE_MS = 1000;
+const GRACE_CHECK_MS = 50;
+const GROWTH_CHECK_MS = 10_000;
+
+const NEWLINE = Buffer.from("\n");
+
+const describeExit = ({ code, signal }: ChildExit): string =>
+  signal === null ? `exit code ${code}` : String(signal);
+
+const describeThrown = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : "unknown");
+
+/**
+ * Holds the client's streams and outlives the two programs that do the work: the front, which parses what the client sends,
+ * and the core, which does what it asks for. It relays whole lines and never parses one.
+ */
+export class Supervisor {
+  /** The exit code; rejects with what kept the server from starting. */
+  readonly done: Promise<number>;
+  readonly #parts: SupervisorParts;
+  readonly #lines = createClientLines();
+  readonly #cores: Cores;
+  readonly #fronts: Fronts;
+  readonly #finish: (code: number) => void;
+  readonly #refuse: (reason: unknown) => void;
+  #snapshot: Buffer | undefined;
+  #maxFrameBytes: number;
+  #seen = "";
+  /** The front's process as the kernel names it, which a sandbox hides from whoever started it. */
+  #frontPid: number | undefined;
+  #hasStarted = false;
+  #hasEnded = false;
+  #isStopping = false;
+
+  constructor(parts: SupervisorParts) {
+    this.#parts = parts;
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    this.done = promise;
+    this.#finish = resolve;
+    this.#refuse = reject;
+    this.#snapshot = parts.cached?.snapshot;
+    this.#maxFrameBytes = parts.cached?.maxFrameBytes ?? DEFAULT_FRAME_BYTES;
+    this.#cores = new Cores({
+      start: parts.startCore,
+      onStarted: () => {
+        for (const pid of this.#fronts.pids) this.#cores.notify(`front ${pid}`);
+      },
+      hello: (generation) => JSON.stringify({ ...parts.coreHello, generation }),
+      onReady: (generation) => this.#fronts.notify("U", [generation]),
+      onGone: () => this.#fronts.notify("N"),
+      onReport: (word, rest) => this.#takeReport(word, rest),
+      onFailedStart: ({ code }) => void this.#end(code ?? 1),
+      onRestart: (exit) => parts.log(`the core ended (${describeExit(exit)}) and is started again`),
+    });
+    this.#fronts = new Fronts({
+      lines: this.#lines,
+      start: parts.startFront,
+      hello: (front) => JSON.stringify({ ...parts.hello, front, seen: this.#seen } satisfies FrontHello),
+      snapshot: () => this.#snapshot,
+      core: () => this.#cores,
+      onMessage: (lines) => this.#write(lines),
+      onSettled: ({ n }) => {
+        this.#cores.answered(n);
+        this.#checkRoom();
+        if (this.#hasEnded && this.#lines.open().every(({ isLasting }) => isLasting)) void this.#end(0);
+      },
+      onSeen: (text) => {
+        this.#seen = text;
+      },
+      onFailedStart: (thrown) => {
+        // Before the first front there is nothing to keep up: the reason is the operator's to know.
+        if (this.#hasStarted) parts.log(`the front could not be started (${describeThrown(thrown)})`);
+        else this.#fail(thrown);
+      },
+      onStarted: (pid) => {
+        this.#hasStarted = true;
+        this.#frontPid = undefined;
+        this.#cores.notify(`front ${pid ?? 0}`);
+      },
+      onEnded: (exit, isPlanned) =>
+        parts.log(
+          isPlanned
+            ? "the front was replaced"
+            : `the front ended (${describeExit(exit)}) and is started again`,
+        ),
+    });
+  }
+
+  start(): void {
+    void this.#fronts.start();
+    this.#cores.start();
+    this.#readClient();
+    const growth = setInterval(() => {
+      const pid = this.#frontPid ?? this.#fronts.pid;
+      if (pid !== undefined && this.#parts.hasGrown(pid)) this.replaceFront();
+    }, GROWTH_CHECK_MS);
+    growth.unref();
+    void this.done.catch(() => {}).then(() => clearInterval(growth));
+  }
+
+  /** Has another front take over, without a gap. */
+  replaceFront(): void {
+    void this.#fronts.replace();
+  }
+
+  /** Has the core read its configuration again. */
+  reload(): void {
+    this.#cores.notify("reload");
+  }
+
+  stop(): void {
+    void this.#end(0);
+  }
+
+  #readClient(): void {
+    const { input, output } = this.#parts;
+    const splitter = createLineSplitter(() => this.#maxFrameBytes, END_BYTES, {
+      onLine: (line) => {
+        // A copy: it would hold on to the whole chunk that it came in.
+        if (!isBlank(line)) this.#fronts.add(this.#lines.add(Buffer.from(line)));
+      },
+      onOversize: (size, head, tail) =>
+        this.#fronts.add(this.#lines.add(Buffer.alloc(0), { size, limit: this.#maxFrameBytes, head, tail })),
+    });
+    input.on("data", (chunk: Buffer) => {
+      splitter.push(chunk);
+      this.#checkRoom();
+    });
+    input.once("end", () => {
+      splitter.end();
+      this.#hasEnded = true;
+      if (this.#lines.open().every(({ isLasting }) => isLasting)) void this.#end(0);
+      else this.#endSoon();
+    });
+    input.on("error", () => void this.#end(0));
+    output.on("error", () => void this.#end(0));
+    output.on("drain", () => this.#fronts.resume());
+  }
+
+  /** What was sent is answered for a while after the end of the input, not counting the time until everything is up. */
+  #endSoon(): void {
+    let leftMs = GRACE_MS;
+    const check = setInterval(() => {
+      if (this.#cores.isReady && this.#fronts.isHealthy) leftMs -= GRACE_CHECK_MS;
+      if (leftMs > 0 && !this.#isStopping) return;
+      clearInterval(check);
+      void this.#end(0);
+    }, GRACE_CHECK_MS);
+  }
+
+  #checkRoom(): void {
+    const isFull = this.#lines.count() > MAX_OPEN_LINES || this.#lines.bytes() > MAX_OPEN_BYTES;
+    if (isFull) this.#parts.input.pause();
+    else if (this.#parts.input.isPaused() && !this.#isStopping) this.#parts.input.resume();
+  }
+
+  #write(lines: readonly Buffer[]): void {
+    const { output } = this.#parts;
+    if (lines.length === 0 || output.destroyed) return;
+    output.cork();
+    for (const line of lines) {
+      output.write(line);
+      output.write(NEWLINE);
+    }
+    output.uncork();
+    if (output.writableLength > MAX_UNSENT_BYTES) this.#fronts.pause();
+  }
+
+  #takeReport(word: string, rest: Buffer): void {
+    if (word === "snapshot") this.#snapshot = Buffer.from(rest);
+    else if (word === "frame") this.#maxFrameBytes = Number(rest.toString("latin1"));
+    else if (word === "peer") this.#frontPid = Number(rest.toString("latin1"));
+    else if (word === "replace") this.replaceFront();
+  }
+
+  /** Waits until a slow client has read what was written, for a limited time. */
+  #flushed(): Promise<void> {
+    const { output } = this.#parts;
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, GRACE_MS);
+      const done = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (output.writableLength === 0 || output.destroyed) done();
+      else output.write("", done);
+    });
+  }
+
+  #fail(thrown: unknown): void {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    void Promise.all([this.#fronts.stop(), this.#cores.stop()]).then(() => this.#refuse(thrown));
+  }
+
+  async #end(code: number): Promise<void> {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    this.#parts.input.pause();
+    await Promise.all([this.#fronts.stop(), this.#cores.stop()]);
+    await this.#flushed();
+    this.#finish(code);
+  }
+}

@@ -1,0 +1,51 @@
+import { EFFECTS, LOCAL } from "../core/contract.ts";
+import { identitiesOf, removeStartCache, writeStartCache } from "../host/own-files/start-cache.ts";
+import type { Snapshot } from "../link/snapshot.ts";
+import type { App, AppRequest } from "./app.ts";
+import { type CachedStart, frontSettingsOf } from "./front-settings.ts";
+import { policyPaths } from "./policy-texts.ts";
+
+/** What clients may list, for a front that answers without asking. */
+export const snapshotOf = ({ core, policy, config }: App): Snapshot => {
+  const { defaultAgentId, defaultModel, defaultBudgetProfile } = core.settings();
+  const local = {
+    agentId: defaultAgentId,
+    sessionId: "",
+    model: defaultModel,
+    transport: "stdio",
+    principal: LOCAL,
+    owner: "",
+    may: new Set<string>(EFFECTS),
+  } as const;
+  return {
+    tools: policy.hasOwn() ? undefined : core.listTools(local),
+    prompts: core.prompts(),
+    templates: core.templates(),
+    instructions: core.instructions(),
+    defaults: { defaultAgentId, defaultModel, defaultBudgetProfile },
+    sendsStructured: core.sendsStructured(),
+    maxFrameBytes: config.current().config.mcp.limits.max_frame_bytes,
+  };
+};
+
+/** After the client has its tool list. */
+const CACHE_MS = 500;
+
+/**
+ * Keeps what clients may list for the next start, with the state of all files that it comes from. Custom modules may list
+ * something else each time. Once the configuration has changed, some of it waits for that start: then nothing is kept.
+ */
+export const keepForNextStart = (app: App, request: AppRequest, path: string): void => {
+  const keep = async (): Promise<void> => {
+    const loaded = app.config.current();
+    const files = identitiesOf([loaded.lookedAt, ...loaded.alsoFrom, ...policyPaths(loaded.config, request)]);
+    const snapshot = app.core.settings().customModules === undefined ? snapshotOf(app) : undefined;
+    const value: CachedStart = { settings: frontSettingsOf(loaded), ...(snapshot && { snapshot }) };
+    await writeStartCache(path, files, value);
+  };
+  const timer = setTimeout(() => void keep().catch(() => {}), CACHE_MS).unref();
+  app.config.onChange(() => {
+    clearTimeout(timer);
+    removeStartCache(path);
+  });
+};

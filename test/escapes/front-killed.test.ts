@@ -1,0 +1,159 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { rounds } from "../rounds.ts";
+import { failureOf, type ServerProcess, type ToolResult, textOf } from "../server.ts";
+import { coreOf, descendantsOf, descriptorsOf, frontOf, isAlive } from "../server-parts.ts";
+import { createWorkspace } from "../workspace.ts";
+
+const AT_ONCE = 8;
+
+interface Done {
+  readonly i: number;
+  readonly isAppend: boolean;
+  readonly id: number;
+  readonly result: ToolResult;
+}
+
+/** A stream of calls of a client that has a few open at any time: every fourth appends a line to a file. */
+const makeCalls = async (
+  server: ServerProcess,
+  count: number,
+  isOver: () => boolean,
+): Promise<readonly Done[]> => {
+  const done: Done[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < count || !isOver()) {
+      const i = next++;
+      const isAppend = i % 4 === 0;
+      const id = isAppend
+        ? server.askTool("linux_fs_write", { path: "log.txt", content: `${i}\n`, mode: "append" })
+        : server.askTool("read_file", { path: "a.txt" });
+      done.push({ i, isAppend, id, result: await server.toolResult(id, 50_000) });
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return done;
+};
+
+/**
+ * Kills a process of the server again and again. Every third time at once, while it starts; otherwise when it has had some
+ * answers pass: on a busy machine a start takes longer than any fixed time.
+ */
+const killAgain = async (
+  server: ServerProcess,
+  find: (server: ServerProcess) => number | undefined,
+  times: number,
+): Promise<void> => {
+  let last: number | undefined;
+  for (let kills = 0; kills < times; ) {
+    const pid = find(server);
+    if (pid === undefined || pid === last) {
+      await sleep(10);
+      continue;
+    }
+    const had = server.messages.length;
+    const wanted = kills % 3 === 0 ? 0 : 1 + Math.floor(Math.random() * 50);
+    await server.until(() => server.messages.length >= had + wanted, "answers between two kills", 50_000);
+    await sleep(Math.random() * 20);
+    process.kill(pid, "SIGKILL");
+    last = pid;
+    kills++;
+  }
+};
+
+const countLines = (text: string): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>();
+  for (const line of text.split("\n").filter(Boolean)) counts.set(line, (counts.get(line) ?? 0) + 1);
+  return counts;
+};
+
+const start = async () => {
+  const workspace = await createWorkspace({ "a.txt": "hello\n", "log.txt": "" });
+  const server = await workspace.start({ args: ["--set", "mcp.subprocess=true"] });
+  await server.call("read_file", { path: "a.txt" });
+  return { workspace, server, [Symbol.asyncDispose]: workspace.remove };
+};
+
+describe("FAIL-H2 REQ-I9 the front is killed under load", () => {
+  test("every request is answered once, no append is lost or done twice, and nothing is left over", {
+    timeout: rounds(120_000, 1_200_000),
+  }, async () => {
+    await using setup = await start();
+    const { server, workspace } = setup;
+    const supervisor = server.process.pid ?? 0;
+    const before = descriptorsOf(supervisor);
+    const coreBefore = coreOf(server);
+    let isOver = false;
+    const killing = killAgain(server, frontOf, rounds(8, 100)).then(() => {
+      isOver = true;
+    });
+    const done = await makeCalls(server, rounds(400, 10_000), () => isOver);
+    await killing;
+    for (const { id, result, isAppend } of done) {
+      expect(server.answersTo(id)).toHaveLength(1);
+      expect(result.isError, textOf(result)).not.toBe(true);
+      if (!isAppend) expect(textOf(result)).toBe("hello\n");
+    }
+    const lines = countLines(await workspace.read("log.txt"));
+    for (const { i, isAppend } of done) if (isAppend) expect(lines.get(String(i)), `append ${i}`).toBe(1);
+    expect(lines.size).toBe(done.filter(({ isAppend }) => isAppend).length);
+    expect(server.strays).toEqual([]);
+    expect(coreOf(server)).toBe(coreBefore);
+    expect(await server.toolNames()).toContain("read_file");
+    expect(descriptorsOf(supervisor)).toEqual(before);
+    const parts = descendantsOf(supervisor);
+    expect(await server.stop()).toEqual({ code: 0, signal: null });
+    for (const pid of parts) expect(isAlive(pid)).toBe(false);
+  });
+});
+
+describe("FAIL-D7 REQ-I9 the core is killed under load", () => {
+  test("what was acknowledged is there, what is unknown is said to be, and the session goes on", {
+    timeout: rounds(120_000, 600_000),
+  }, async () => {
+    await using setup = await start();
+    const { server, workspace } = setup;
+    const frontBefore = frontOf(server);
+    let isOver = false;
+    const killing = killAgain(server, coreOf, rounds(3, 20)).then(() => {
+      isOver = true;
+    });
+    const done = await makeCalls(server, rounds(300, 2000), () => isOver);
+    await killing;
+    const lines = countLines(await workspace.read("log.txt"));
+    for (const { i, id, result, isAppend } of done) {
+      expect(server.answersTo(id)).toHaveLength(1);
+      if (result.isError !== true) {
+        if (isAppend) expect(lines.get(String(i)), `append ${i}`).toBe(1);
+        continue;
+      }
+      const { meta } = failureOf(result);
+      expect(isAppend, JSON.stringify(meta)).toBe(true);
+      if (meta.retryable) expect(lines.get(String(i)), `append ${i}`).toBeUndefined();
+      else expect(meta["outcome"]).toBe("unknown");
+      expect(lines.get(String(i)) ?? 0).toBeLessThanOrEqual(1);
+    }
+    expect(frontOf(server)).toBe(frontBefore);
+    expect(textOf(await server.call("read_file", { path: "a.txt" }))).toBe("hello\n");
+    expect(await server.stop()).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe("REQ-I9 the front has grown", () => {
+  test("another takes its place without a gap, and what was agreed on stays", async () => {
+    await using workspace = await createWorkspace({ "a.txt": "hello\n" });
+    // Every front is larger than that; no sandbox, so that nothing ends it for it.
+    const flags = ["mcp.subprocess=true", "mcp.sandbox_enabled=false", "mcp.max_memory_mb=64"];
+    const server = await workspace.start({ args: flags.flatMap((flag) => ["--set", flag]) });
+    await server.call("read_file", { path: "a.txt" });
+    const old = frontOf(server) ?? 0;
+    while (isAlive(old)) expect(textOf(await server.call("read_file", { path: "a.txt" }))).toBe("hello\n");
+    expect(frontOf(server)).not.toBe(old);
+    expect(await server.toolNames()).toContain("read_file");
+    await server.until(() => server.stderr.includes("the front was replaced"), "the line on stderr");
+    expect(server.stderr).not.toContain("started again");
+    expect(server.strays).toEqual([]);
+    expect(await server.stop()).toEqual({ code: 0, signal: null });
+  });
+});

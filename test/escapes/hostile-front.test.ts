@@ -1,0 +1,211 @@
+import { readFile } from "node:fs/promises";
+import { request as httpRequest } from "node:http";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { listenPrivately, ownUserId, peerOf } from "../../src/host/net/private-socket.ts";
+import { makeSocketFolder, removeSocketFolder } from "../../src/host/net/socket-folder.ts";
+import { createCallTable } from "../../src/link/call-table.ts";
+import { createEventLog } from "../../src/link/event-log.ts";
+import { createLinkServer } from "../../src/link/link-server.ts";
+import { createSealedState } from "../../src/link/sealed-state.ts";
+import { snapshotOf } from "../../src/wiring/keep-start.ts";
+import { openTestApp, type TestApp } from "../app.ts";
+import { rounds } from "../rounds.ts";
+
+const TOKEN = "the-token-of-this-start";
+const GENERATION = 2;
+const ORIGIN = {
+  agentId: "a",
+  sessionId: "s",
+  model: "m",
+  budgetProfile: "",
+  correlationId: "12345678",
+  route: null,
+  traceparent: null,
+  progress: false,
+  asks: [],
+  answers: null,
+  state: null,
+};
+
+interface Reply {
+  readonly status: number;
+  readonly text: string;
+}
+
+interface Sent {
+  readonly path?: string;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+let app: TestApp;
+let folder: string;
+let isFront = true;
+let server: ReturnType<typeof createLinkServer>;
+const table = createCallTable({ generation: GENERATION, maxEntries: 1000, maxResultBytes: 1_000_000 });
+
+/** A program that speaks the link and is not our front. */
+const send = ({ path = "/v1/request", body, headers = {} }: Sent): Promise<Reply> =>
+  new Promise((resolve, reject) => {
+    const request = httpRequest(
+      {
+        socketPath: join(folder, "link.sock"),
+        path,
+        method: body === undefined ? "GET" : "POST",
+        headers: { "x-llmc-token": TOKEN, "x-llmc-schema": "1.0", ...headers },
+      },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (part: string) => {
+          text += part;
+        });
+        response.once("end", () => resolve({ status: response.statusCode ?? 0, text }));
+        response.once("error", reject);
+      },
+    );
+    request.once("error", reject);
+    request.end(body);
+  });
+
+const readFromWorkspace = (path: string): Promise<string> => readFile(join(app.root, path), "utf8");
+
+let lines = 0;
+const requestOf = (work: object, more: object = {}): string =>
+  JSON.stringify({ n: ++lines, round: 0, generation: GENERATION, origin: ORIGIN, work, ...more });
+const call = (tool: string, args: unknown, more: object = {}): Promise<Reply> =>
+  send({ body: requestOf({ method: "call", tool, args }, more) });
+
+beforeAll(async () => {
+  app = await openTestApp({ files: { "a.txt": "hello\n", "log.txt": "", ".env": "SECRET=1\n" } }, afterAll);
+  folder = makeSocketFolder(undefined);
+  server = createLinkServer({
+    core: app.core,
+    state: createSealedState(new Uint8Array(32), Date.now),
+    connection: "c",
+    newId: () => "new-id-12345678",
+    table,
+    events: createEventLog(),
+    generation: GENERATION,
+    token: TOKEN,
+    snapshot: () => snapshotOf(app),
+    isFront: (socket) =>
+      isFront && peerOf(socket)?.uid === ownUserId() && peerOf(socket)?.pid === process.pid,
+    onLog: () => {},
+    onRefused: () => {},
+    maxBodyBytes: () => 1_000_000,
+  });
+  await listenPrivately(server, join(folder, "link.sock"));
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+  removeSocketFolder(folder);
+});
+
+describe("FAIL-H3 REQ-I3 strangers on the socket", () => {
+  test("the right front with the right token is served", async () => {
+    const { status, text } = await call("read_file", { path: "a.txt" });
+    expect(status).toBe(200);
+    expect(text).toContain("hello");
+  });
+
+  test.each([
+    ["a wrong token", { "x-llmc-token": "guess" }, 401],
+    ["another major version", { "x-llmc-schema": "2.0" }, 422],
+    ["a newer minor version, which this core does not know", { "x-llmc-schema": "1.7" }, 422],
+    ["no version", { "x-llmc-schema": "" }, 422],
+  ])("%s is refused", async (_what, headers, status) => {
+    const body = requestOf({
+      method: "call",
+      tool: "linux_fs_write",
+      args: { path: "stranger.txt", content: "x" },
+    });
+    expect((await send({ body, headers })).status).toBe(status);
+    await expect(readFromWorkspace("stranger.txt")).rejects.toThrow();
+  });
+
+  test("a process that the supervisor did not start is refused, whatever it knows", async () => {
+    isFront = false;
+    try {
+      expect((await call("read_file", { path: "a.txt" })).status).toBe(403);
+    } finally {
+      isFront = true;
+    }
+  });
+});
+
+describe("FAIL-H1 REQ-I1 a hostile front gets nothing that the caller could not have had", () => {
+  test.each([
+    ["a secret", "read_file", { path: ".env" }],
+    ["a file outside", "read_file", { path: "/etc/passwd" }],
+  ])("%s is refused as it is to every caller", async (_what, tool, args) => {
+    const { text } = await call(tool, args);
+    expect(text).toContain("path_denied");
+    expect(text).not.toContain("SECRET");
+  });
+
+  test.each(["principal", "owner", "transport", "may", "permit", "signal"])(
+    "it cannot choose the %s of a caller",
+    async (field) => {
+      const reply = await call("read_file", { path: "a.txt" }, { origin: { ...ORIGIN, [field]: "admin" } });
+      expect(reply.status).toBe(422);
+    },
+  );
+
+  test("it cannot make up the state that a tool left with the client", async () => {
+    const forged = `${"A".repeat(43)}.${JSON.stringify({ target: "call read_file", at: Date.now(), state: { llmc_ticket: "x" } })}`;
+    const { text } = await call("read_file", { path: "a.txt" }, { origin: { ...ORIGIN, state: forged } });
+    expect(text).toContain("state of the request is not valid");
+  });
+
+  test("FAIL-H2 a repeated request is done once, and its result is kept until the client has it", async () => {
+    const body = requestOf({
+      method: "call",
+      tool: "linux_fs_write",
+      args: { path: "log.txt", content: "once\n", mode: "append" },
+    });
+    const replies = await Promise.all([send({ body }), send({ body }), send({ body })]);
+    expect(new Set([...replies, await send({ body })].map(({ text }) => text)).size).toBe(1);
+    expect(await readFromWorkspace("log.txt")).toBe("once\n");
+  });
+
+  test("REQ-I9 what another core may have done is not done again, unless it only reads", async () => {
+    const before = { generation: GENERATION - 1 };
+    const write = await call("linux_fs_write", { path: "other.txt", content: "x" }, before);
+    expect(JSON.parse(write.text).value.body.meta).toMatchObject({ retryable: false, outcome: "unknown" });
+    await expect(readFromWorkspace("other.txt")).rejects.toThrow();
+    expect((await call("read_file", { path: "a.txt" }, before)).text).toContain("hello");
+  });
+});
+
+describe("FAIL-D2 REQ-I6 the link is fuzzed", () => {
+  test("no body ends the core or reaches a tool in another form", async () => {
+    const valid = requestOf({ method: "call", tool: "read_file", args: { path: "a.txt" } });
+    const mutated = fc
+      .tuple(fc.nat(valid.length), fc.nat(20), fc.string({ maxLength: 20 }))
+      .map(([at, cut, text]) => valid.slice(0, at) + text + valid.slice(at + cut));
+    const bodies = fc.oneof(
+      mutated,
+      fc.string(),
+      fc.json(),
+      fc.constantFrom(
+        "[".repeat(33) + "]".repeat(33),
+        `{"__proto__":{}}`,
+        `{"n":1,"n":1}`,
+        "x".repeat(1_000_001),
+      ),
+    );
+    const paths = fc.constantFrom("/v1/request", "/v1/cancel", "/v1/log", "/v1/none", "/");
+    await fc.assert(
+      fc.asyncProperty(bodies, paths, async (body, path) => {
+        const { status } = await send({ body, path }).catch(() => ({ status: 0 }));
+        expect([0, 200, 204, 404, 413, 422]).toContain(status);
+      }),
+      { numRuns: rounds(300, 5000) },
+    );
+    expect((await call("read_file", { path: "a.txt" })).text).toContain("hello");
+  });
+});

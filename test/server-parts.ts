@@ -1,0 +1,58 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import type { ServerProcess } from "./server.ts";
+
+const parentOf = (pid: number): number | undefined => {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const [state, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return state === "Z" ? undefined : Number(parent);
+  } catch {
+    return undefined;
+  }
+};
+
+/** All living processes that were started by a process, directly or not. */
+export const descendantsOf = (root: number): readonly number[] => {
+  const parents = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => [Number(name), parentOf(Number(name))] as const);
+  const found = new Set([root]);
+  for (let size = 0; size !== found.size; ) {
+    size = found.size;
+    for (const [pid, parent] of parents) if (parent !== undefined && found.has(parent)) found.add(pid);
+  }
+  found.delete(root);
+  return [...found];
+};
+
+const commandOf = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return "";
+  }
+};
+
+const programIn = (server: ServerProcess, name: string): number | undefined =>
+  descendantsOf(server.process.pid ?? 0).find((pid) => {
+    const [program = ""] = commandOf(pid).split("\0");
+    return program.endsWith("node") && commandOf(pid).includes(`/src/${name}.ts\0`);
+  });
+
+/** The process that parses what the client sends; the sandbox around it has another. */
+export const frontOf = (server: ServerProcess): number | undefined => programIn(server, "front");
+export const coreOf = (server: ServerProcess): number | undefined => programIn(server, "serve-core");
+
+/** What a process has open, without the numbers that tell one socket from another. */
+export const descriptorsOf = (pid: number): readonly string[] =>
+  readdirSync(`/proc/${pid}/fd`)
+    .flatMap((fd) => {
+      try {
+        return [readlinkSync(`/proc/${pid}/fd/${fd}`).replace(/\d+/g, "N")];
+      } catch {
+        return [];
+      }
+    })
+    .toSorted();
+
+export const isAlive = (pid: number): boolean => parentOf(pid) !== undefined;
