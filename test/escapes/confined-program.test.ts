@@ -10,6 +10,7 @@ const LIMITS = { memoryMb: 512, cpuShare: 0.5 };
 const ATTEMPTS = attemptsOn({ file: "", program: "", pid: 0, listener: 0, port: 0, descriptors: 0 });
 
 const ELSEWHERE: Readonly<Record<string, string>> = {
+  "make a folder": "EROFS",
   "put a file where its program was": "EBADF",
   "start what is there": "EBADF",
   "make a pair of sockets": "EPERM",

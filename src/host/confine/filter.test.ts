@@ -7,6 +7,7 @@ import { FORBIDDEN } from "./self-test/forbidden-calls.ts";
 const ALLOW = 0x7fff0000;
 const EPERM = 0x00050001;
 const EACCES = 0x0005000d;
+const EROFS = 0x0005001e;
 const ENOSYS = 0x00050026;
 const MACHINES = [
   ["x64", 0xc000003e, 0],
@@ -35,7 +36,9 @@ describe.each(MACHINES)("FAIL-H1 the filter of a confined program on %s", (arch,
     for (const [name, numbers] of Object.entries(FORBIDDEN)) {
       const number = numbers[column];
       if (number < 0 || byArguments.includes(name)) continue;
-      expect([name, judgeCall(program, audit, number)]).toEqual([name, EPERM]);
+      // Node keeps its compile cache where the folder exists and cannot be made, and gives it up at any other error.
+      const answer = name === "mkdirat" ? EROFS : EPERM;
+      expect([name, judgeCall(program, audit, number)]).toEqual([name, answer]);
     }
   });
 

@@ -26,8 +26,8 @@ export interface AttemptResult {
 const LISTENER = 3;
 const DESCRIPTORS = 256;
 
-const { EPERM, EACCES, ENOSYS, ENOENT, EBADF } = constants.errno;
-const REFUSALS: readonly number[] = [EPERM, EACCES, ENOSYS];
+const { EPERM, EACCES, ENOSYS, ENOENT, EBADF, EROFS } = constants.errno;
+const REFUSALS: readonly number[] = [EPERM, EACCES, ENOSYS, EROFS];
 
 /** What is not in its mount namespace is not there; and a descriptor that cannot be is a bad one. */
 const alsoRefuses = ({ name, isFinal }: Attempt): readonly number[] => {
