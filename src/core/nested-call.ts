@@ -6,7 +6,7 @@ import type { Call, CallResult } from "./call.ts";
 import type { Guard } from "./guard.ts";
 import { canonicalName } from "./modes.ts";
 import type { Origin } from "./origin.ts";
-import { STUBS } from "./stubs/stub-files.ts";
+import { STUBS } from "./stubs/stub-path.ts";
 
 /** Recorded as the way by which the call came. */
 const ROUTE = "execute_code";

@@ -12,7 +12,6 @@ import type { PolicyAction, PolicyDecision, PolicyRequest } from "../policy/ceda
 import type { PolicyFile } from "../policy/cedar/policy-file.ts";
 import { describeProblem, type PolicyProblem, positionForCallers } from "../policy/cedar/positions.ts";
 import { createPolicyReader } from "./checked-policies.ts";
-import { compileFiles, compileUsable, goodTexts, withLastGood } from "./compile-policies.ts";
 import { type PolicyFolders, policyPatterns, readPolicyTexts } from "./policy-texts.ts";
 
 interface StoreParts extends PolicyFolders {
@@ -112,10 +111,13 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
   };
 
   const apply = async (
-    files: readonly PolicyFile[],
+    read: readonly PolicyFile[],
     actions: readonly PolicyAction[],
     found: readonly PolicyProblem[],
   ): Promise<void> => {
+    // Servers without policy files never need it.
+    const { compileFiles, compileUsable, goodTexts, withLastGood } = await import("./compile-policies.ts");
+    const files = withLastGood(read, found, lastGood);
     const compile = (all: readonly PolicyFile[]) => compileFiles(parts.slot, all, actions, !isOpen());
     const isFirst = inForce.kind === "broken";
     const { result, problems } = isFirst
@@ -163,8 +165,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
       if (read === readBefore) return report;
       const isHeld = inForce.kind === "broken" ? problems.length > 0 : problems.some((one) => one.mayPermit);
       if (isHeld) fail(problems);
-      else if (files.length + problems.length > 0)
-        await apply(withLastGood(files, problems, lastGood), actions, problems);
+      else if (files.length + problems.length > 0) await apply(files, actions, problems);
       else {
         if (inForce.kind === "compiled")
           log.warn(

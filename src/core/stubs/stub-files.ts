@@ -1,11 +1,8 @@
-import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { pythonGlobals, pythonStub } from "./python-stub.ts";
+import { STUBS } from "./stub-path.ts";
 import { byFamily, type StubTool } from "./stub-tool.ts";
 import { TYPESCRIPT_GLOBALS, typescriptSignature, typescriptStub } from "./typescript-stub.ts";
-
-/** Where programs' stubs seem to lie. Nothing there is read from the disk: a clone could forge it. */
-export const STUBS = ".llmc/stubs";
 
 export interface StubFiles {
   /** Texts by path below the folder of stubs. */
@@ -45,13 +42,6 @@ export const createStubFiles = (tools: readonly StubTool[]): StubFiles => {
     files.set(`python/${family}.pyi`, pythonStub(family, members));
   }
   return { files, tools };
-};
-
-/** The path below the folder of stubs; undefined for any other path. */
-export const stubPathOf = (path: string): string | undefined => {
-  const normal = posix.normalize(path).replace(/\/$/, "");
-  if (normal === STUBS) return "";
-  return normal.startsWith(`${STUBS}/`) ? normal.slice(STUBS.length + 1) : undefined;
 };
 
 const missing = (): LlmcError =>
