@@ -66,7 +66,7 @@ const SAME_FOR_ALL: readonly RegExp[] = [
   /\/git-(arguments|configured-paths|directories|held-paths|obeyed-elsewhere)\./,
   /\/(startup-links|command-secrets|command-line-bombs|multiplied-input)\./,
   // Mounts that vanish, folders that move, turns and ends: the kernel does the same for everybody.
-  /\/(mount-race|overlapping|moved-folders|git-turns|command-at-the-end)\./,
+  /\/(mount-race|overlapping|moved-folders|git-turns|command-at-the-end|front-killed)\./,
   // Lines, arguments, settings and scopes are judged before anything starts.
   /\/(plain-arguments|git-settings|git-plans|git-own-directory|git-chosen-paths|variables|command-lines|command-scopes)\./,
   /\/(control-characters|operator-writes|own-writes)\./,

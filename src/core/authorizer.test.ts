@@ -1,6 +1,5 @@
-import { chmodSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { openTestApp, TEST_CALLER, type TestApp, tempWorkspace } from "../../test/app.ts";
 import type { CallResult } from "./call.ts";
@@ -318,15 +317,15 @@ describe("REQ-I5: what is granted is what runs", () => {
   });
 
   it("a program of the workspace is not replaced by file tools between the check of its content and its end", async () => {
-    const files = { "d/p": "#!/bin/sh\nsleep 1\necho A\n", "e/p": "#!/bin/sh\necho B\n" };
+    const waiting = "#!/bin/sh\necho > started\nwhile [ ! -e go ]; do sleep 0.05; done\necho A\n";
     const app = await openTestApp({
-      files,
+      files: { "d/p": waiting },
       overrides: { "mcp.locks.wait_seconds": "0", "mcp.mode": "classic" },
     });
-    for (const name of ["d/p", "e/p"]) chmodSync(join(app.root, name), 0o755);
+    chmodSync(join(app.root, "d/p"), 0o755);
     const run = { command: "d/p | d/p" };
     const running = askAnswering(app, "run_cmd", run, [accept("session")]);
-    await sleep(700);
+    await expect.poll(() => existsSync(join(app.root, "started")), { timeout: 20_000 }).toBe(true);
     const content = "#!/bin/sh\necho B\n";
     const tries = [
       app.errorCode("linux_fs_write", { path: "d/p", content, mode: "rewrite" }),
@@ -335,6 +334,7 @@ describe("REQ-I5: what is granted is what runs", () => {
     ];
     expect(await Promise.all(tries)).toEqual(["BUSY", "BUSY", "BUSY"]);
     await app.text("linux_fs_write", { path: "d/other", content: "free", mode: "rewrite" });
+    writeFileSync(join(app.root, "go"), "");
     expect((await running).result).toMatchObject({ kind: "ok", structured: { data: { stdout: "A\n" } } });
     // And afterwards it can be, and is asked about again.
     await app.text("linux_fs_write", { path: "d/p", content, mode: "rewrite" });
