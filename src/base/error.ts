@@ -56,15 +56,20 @@ const EXHAUSTED = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]);
 const systemCode = (thrown: unknown): string | undefined =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined;
 
+/** The error for a system's code that says that something has run out; undefined for any other code. */
+export const exhausted = (code: string | undefined, cause: unknown): LlmcError | undefined =>
+  code !== undefined && EXHAUSTED.has(code)
+    ? new LlmcError("busy", `The machine has run out of a resource (${code}).`, {
+        hint: "Try again in a moment.",
+        cause,
+      })
+    : undefined;
+
 export const toLlmcError = (thrown: unknown): LlmcError => {
   if (thrown instanceof LlmcError) return thrown;
   const code = systemCode(thrown);
-  if (code !== undefined && EXHAUSTED.has(code)) {
-    return new LlmcError("busy", `The machine has run out of a resource (${code}).`, {
-      hint: "Try again in a moment.",
-      cause: thrown,
-    });
-  }
+  const busy = exhausted(code, thrown);
+  if (busy !== undefined) return busy;
   if (code === "ENOSPC" || code === "EDQUOT") {
     return new LlmcError("unavailable", "No space is left on the disk.", {
       hint: "Free some space and try again.",

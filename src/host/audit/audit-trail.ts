@@ -1,4 +1,4 @@
-import { LlmcError } from "../../base/error.ts";
+import { exhausted, LlmcError } from "../../base/error.ts";
 import { systemErrorCode } from "../../base/system-error.ts";
 import { encodeFields } from "../../observe/audit/bounded.ts";
 import type { AuditEntry } from "../../observe/audit/entry.ts";
@@ -152,6 +152,7 @@ const wait = (trail: Trail, make: () => AuditEntry): void => {
 };
 
 const unavailable = (code: string, cause: unknown): LlmcError =>
+  exhausted(code, cause) ??
   new LlmcError(
     "audit_unavailable",
     `The audit trail cannot be written (${code}), so what must be recorded is not done.`,
