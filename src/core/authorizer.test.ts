@@ -356,6 +356,27 @@ describe("REQ-I5: what is granted is what runs", () => {
     expect((await app.ask("run_cmd", run, { canAsk })).kind).toBe("questions");
   });
 
+  it("it is not started beside a process that could exchange it", async () => {
+    const app = await openTestApp({
+      files: { p: "#!/bin/sh\necho A\n" },
+      overrides: {
+        "mcp.tools.run_cmd_allowlist": "tail,sort",
+        "mcp.tools.command_powers": "sort:write",
+        "mcp.mode": "classic",
+      },
+    });
+    chmodSync(join(app.root, "p"), 0o755);
+    const run = { command: "./p" };
+    expect((await askAnswering(app, "run_cmd", run, [accept("session")])).result.kind).toBe("ok");
+    const started = await app.ask("linux_proc_start", { command: "sort -o out.txt" });
+    expect(started).toMatchObject({ kind: "ok", structured: { proc_id: expect.any(String) } });
+    const { proc_id } = (started as { structured: { proc_id: string } }).structured;
+    const beside = await app.ask("run_cmd", run);
+    expect(beside).toMatchObject({ error: { message: expect.stringContaining("long-running process") } });
+    await app.text("linux_proc_stop", { proc_id });
+    expect((await app.ask("run_cmd", run)).kind).toBe("ok");
+  });
+
   it("in the middle of a line nobody is asked: a program that the line has changed is refused", async () => {
     const app = await openTestApp({
       files: { p: "#!/bin/sh\necho A\n", other: "#!/bin/sh\necho B\n" },

@@ -50,6 +50,9 @@ const withOthers = templateOf((root) => {
     ["tree/admin/HEAD", "ref: refs/heads/x"],
     ["tree/admin/commondir", "../../.git"],
     ["half/HEAD", "ref: refs/heads/x"],
+    ["common/objects/x", ""],
+    ["common/refs/x", ""],
+    ["half-common/objects/x", ""],
     ["sub/x", ""],
     ["new/x", ""],
   ] as const)
@@ -80,6 +83,10 @@ describe("REQ-D24 FAIL-J3 file tools write nothing in a git directory, whatever 
     "half/objects/x",
     "half/refs/heads/main",
     "half/commondir",
+    "common/config",
+    "common/hooks/post-checkout",
+    "half-common/refs",
+    "half-common/refs/heads/x",
   ])("%s", async (path) => {
     await using workspace = await withOthers();
     const writes = createFileWrites(writesOptions(workspace.root));

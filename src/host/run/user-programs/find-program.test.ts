@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../../../../test/app.ts";
@@ -16,6 +16,21 @@ const openHome = (files: Readonly<Record<string, string>> = {}) => {
     findUserProgram(name, { home, workspace: at("project"), env: { PATH: "/usr/bin:/bin", ...env } });
   return { at, add, find };
 };
+
+describe("FAIL-J6: a program of the workspace is looked at within bounds", () => {
+  test("a large one is known by its file and its last change, not by all that is in it", async () => {
+    const { at, add, find } = openHome();
+    add("project/big");
+    add("project/small");
+    truncateSync(at("project/big"), 3 * 2 ** 30);
+    const { content } = await find(at("project/big"));
+    expect(content).toMatch(/^\d+:\d+:3221225472:\d+$/);
+    expect((await find(at("project/big"))).content).toBe(content);
+    chmodSync(at("project/big"), 0o700);
+    expect((await find(at("project/big"))).content).not.toBe(content);
+    expect((await find(at("project/small"))).content).toMatch(/^[0-9a-f]{64}$/);
+  });
+});
 
 describe("REQ-D15: a program of the user's", () => {
   test.each([
