@@ -87,7 +87,7 @@ const read = (schema: unknown, root: Node, depth: number): StubType => {
   const { enum: values } = schema;
   if (Array.isArray(values)) return values.every(isLiteral) ? { is: "literal", values } : ANY;
   const choices = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined;
-  // Alternatives that only say which fields go together (doc0's oneOf) are no types.
+  // Alternatives that only say which fields go together are not types.
   if (choices !== undefined && schema["properties"] === undefined)
     return unionOf(choices.map((choice) => read(choice, root, depth + 1)));
   if (Array.isArray(allOf)) return readAll(allOf, root, depth);
