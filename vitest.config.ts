@@ -66,7 +66,7 @@ const SAME_FOR_ALL: readonly RegExp[] = [
   /\/git-(arguments|configured-paths|directories|held-paths|obeyed-elsewhere)\./,
   /\/(startup-links|command-secrets|command-line-bombs|multiplied-input)\./,
   // Mounts that vanish, folders that move, turns and ends: the kernel does the same for everybody.
-  /\/(mount-race|overlapping|moved-folders|git-turns|command-at-the-end|front-killed)\./,
+  /\/(mount-race|overlapping|moved-folders|git-write-lock|command-at-the-end|front-killed)\./,
   // Lines, arguments, settings and scopes are judged before anything starts.
   /\/(plain-arguments|git-settings|git-plans|git-own-directory|git-chosen-paths|variables|command-lines|command-scopes)\./,
   /\/(control-characters|operator-writes|own-writes)\./,
@@ -97,6 +97,7 @@ const OWN_PROCESS = [
  * two cores half idle), and must hold every time, like all others: nothing is retried.
  */
 const TIMING = [
+  "src/core/failing-backend.test.ts",
   "src/core/call.test.ts",
   "src/envelope/linear-time.test.ts",
   "src/host/net/connections.test.ts",

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { createReach } from "../src/host/reach/reach.ts";
 import { createCommandGate } from "../src/host/run/commands.ts";
 import { createCommandRunner } from "../src/host/run/runner.ts";
+import { createScans } from "../src/host/run/scan/workspace-scan.ts";
 import type { Tier } from "../src/host/run/tiers/contract.ts";
-import { createManagedWriters } from "../src/host/run/turns/managed-writers.ts";
-import { createWriterTurns } from "../src/host/run/turns/writer-turns.ts";
+import { createManagedWriters } from "../src/host/run/write-locks/managed-writers.ts";
+import { createWriteLocks } from "../src/host/run/write-locks/write-locks.ts";
 import { type Lane, type LaneResult, lanesFigures, lanesTable, runLanes } from "./lib/lanes.ts";
 import type { Benchmark } from "./lib/report.ts";
 import { llmc, startServer } from "./lib/server-process.ts";
@@ -41,14 +42,16 @@ const bareSpawn = (cwd: string): Promise<void> =>
 
 const openTier = async (tier: Tier, workspace: string) => {
   const runner = createCommandRunner({ mode: () => "auto", tiers: [tier] });
+  const reach = createReach({
+    workspace,
+    roots: () => ["."],
+    denylist: () => ["**/.env", "**/*.key", "**/*token*"],
+  });
   const gate = createCommandGate({
-    reach: createReach({
-      workspace,
-      roots: () => ["."],
-      denylist: () => ["**/.env", "**/*.key", "**/*token*"],
-    }),
+    reach,
+    scans: createScans(reach),
     runner,
-    turns: createWriterTurns(join(workspace, ".llmc")),
+    writeLocks: createWriteLocks(join(workspace, ".llmc")),
     managed: createManagedWriters(join(workspace, ".llmc")),
     settings: () => ({
       enabled: true,
@@ -72,10 +75,10 @@ const openTier = async (tier: Tier, workspace: string) => {
     has,
     once: () =>
       timed(async () =>
-        gate.inTurn(
+        gate.withWriteLock(
           await gate.writerOf(call, undefined),
           { signal: undefined, waitMs: 1000, principal: undefined },
-          (turn) => gate.pass(call, turn, undefined, (judged) => runner.runTogether([judged])),
+          (lock) => gate.pass(call, lock, undefined, (judged) => runner.runTogether([judged])),
         ),
       ),
     close: () => runner[Symbol.asyncDispose](),

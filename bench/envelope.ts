@@ -17,7 +17,7 @@ interface Document {
 }
 
 interface Measured {
-  readonly words: string;
+  readonly commandLine: string;
   readonly raw: number;
   readonly summary: number;
   readonly agrees: string;
@@ -31,8 +31,8 @@ const TARGET_EXCESS = 40;
 const repository = fileURLToPath(new URL("..", import.meta.url));
 const tokensOf = (text: string): number => countTokens(text, { disallowedSpecial: new Set() });
 
-const start = (program: string, words: readonly string[], state: string) => {
-  const { stdout, stderr, status } = spawnSync(program, words, {
+const start = (program: string, commandLine: readonly string[], state: string) => {
+  const { stdout, stderr, status } = spawnSync(program, commandLine, {
     cwd: repository,
     encoding: "utf8",
     maxBuffer: 2 ** 30,
@@ -74,7 +74,7 @@ const measure = (te: string, command: EnvelopeCommand, state: string): Measured 
   const json = start(te, ["--json", ...command.argv], state);
   const document = JSON.parse(json.stdout) as Document;
   return {
-    words: command.argv.join(" "),
+    commandLine: command.argv.join(" "),
     raw: tokensOf(plain.stdout) + tokensOf(plain.stderr),
     summary: tokensOf(summary.stdout) + tokensOf(summary.stderr),
     agrees: compare(command, plain, summary.stdout, summary.exitCode, document),
@@ -111,8 +111,8 @@ export const envelope: Benchmark = {
       tables: [
         {
           head: ["command", "plain", "te", "saved", "same facts"],
-          rows: rows.map(({ words, raw, summary, agrees }) => [
-            words.length > 60 ? `${words.slice(0, 59)}…` : words,
+          rows: rows.map(({ commandLine, raw, summary, agrees }) => [
+            commandLine.length > 60 ? `${commandLine.slice(0, 59)}…` : commandLine,
             raw,
             summary,
             raw === 0 ? "–" : `${Math.round((1 - summary / raw) * 100)}%`,
@@ -134,7 +134,9 @@ export const envelope: Benchmark = {
         saved: round(saved, 4),
         most_excess_tokens: excess,
         differing,
-        each: Object.fromEntries(rows.map(({ words, raw, summary }) => [words, { plain: raw, te: summary }])),
+        each: Object.fromEntries(
+          rows.map(({ commandLine, raw, summary }) => [commandLine, { plain: raw, te: summary }]),
+        ),
       },
     };
   },

@@ -1,8 +1,15 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { lanesFigures, lanesTable, runLanes } from "./lib/lanes.ts";
 import type { Benchmark } from "./lib/report.ts";
 import { residentMb } from "./lib/resident.ts";
-import { bare, llmc, type ServerProcess, startServer, timeToFirstList } from "./lib/server-process.ts";
+import { partsOf } from "./lib/server-parts.ts";
+import {
+  bare,
+  llmc,
+  type ServerProcess,
+  serveAWhile,
+  startServer,
+  timeToFirstList,
+} from "./lib/server-process.ts";
 import { round } from "./lib/stats.ts";
 import { createWorkspace } from "./lib/workspace.ts";
 
@@ -14,35 +21,9 @@ const MAX_START_RATIO = 1.2;
 /** The forms of the server that are compared. */
 const FORMS = {
   "one process": ["--set", "mcp.subprocess=false"],
-  "front and core, no sandbox": ["--set", "mcp.sandbox_enabled=false"],
-  "front and core": [],
+  "front and core, no sandbox": ["--set", "mcp.subprocess=true", "--set", "mcp.sandbox_enabled=false"],
+  "front and core": ["--set", "mcp.subprocess=true"],
 } as const;
-
-const parentOf = (pid: number): number => {
-  try {
-    return Number(readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[1]);
-  } catch {
-    return 0;
-  }
-};
-
-/** The processes of a server by what they are: `supervise`, `front`, `serve-core`; a sandbox has one of its own. */
-const partsOf = (root: number): ReadonlyMap<string, number> => {
-  const pids = readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number);
-  const parts = new Map<string, number>();
-  for (const pid of pids) {
-    const ancestors = [pid, parentOf(pid), parentOf(parentOf(pid)), parentOf(parentOf(parentOf(pid)))];
-    if (!ancestors.includes(root)) continue;
-    const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
-    const program = command.find((argument) => /\/(?:src|dist)\/[\w-]+\.[jt]s$/.test(argument));
-    const isNode = command[0]?.endsWith("node") === true;
-    const name = isNode && program !== undefined ? program.replace(/^.*\/|\.[jt]s$/g, "") : "sandbox";
-    parts.set(parts.has(name) ? `${name} ${pid}` : name, pid);
-  }
-  return parts;
-};
 
 const measureMemory = async (server: ServerProcess, calls: number) => {
   for (let i = 0; i < calls; i++) await server.call("stat", { path: "README.md" });
@@ -62,6 +43,7 @@ export const front: Benchmark = {
     const launches = Object.entries(FORMS).map(
       ([name, flags]) => [name, llmc(program, workspace.path, "--mode", "classic", ...flags)] as const,
     );
+    await Promise.all(launches.map(([, launch]) => serveAWhile(launch)));
     const starts = await runLanes(
       [
         { name: "bare", once: () => timeToFirstList(bare()) },

@@ -6,6 +6,7 @@ import { corpusProject, graphOf, ownSources, packageProject } from "./graph/proj
 import { pythonOracle } from "./graph/python-oracle.ts";
 import { compare, type Score } from "./graph/score.ts";
 import { typescriptOracle } from "./graph/typescript-oracle.ts";
+import { zigOracle } from "./graph/zig-oracle.ts";
 import type { Benchmark, Figures } from "./lib/report.ts";
 
 const MIN_PRECISION = 0.9;
@@ -73,13 +74,19 @@ const ENTRIES: readonly Entry[] = [
     project: () => corpusProject("mini.nvim", /\.lua$/),
     oracle: luaOracle,
   },
+  {
+    name: "zig-clap",
+    compiler: "text (Zig)",
+    project: () => corpusProject("zig-clap", /\.zig$/),
+    oracle: zigOracle,
+  },
 ];
 
 /** Nobody looked at what differs in these while resolution was improved. */
 const HELD_BACK = new Set(["model2vec", "pydantic", "pino", "undici"]);
 
 /** To see that it works: one small project of each compiler. */
-const QUICK = new Set(["redux", "prom-client", "gson", "requests", "mini.nvim"]);
+const QUICK = new Set(["redux", "prom-client", "gson", "requests", "mini.nvim", "zig-clap"]);
 
 const shown = (value: number): string => value.toFixed(3);
 const isMet = ({ precision, recall }: Score): boolean => precision >= MIN_PRECISION && recall >= MIN_RECALL;
@@ -137,7 +144,7 @@ const besideTypeScript = (scores: readonly ProjectScore[]): readonly string[] =>
 export const graph: Benchmark = {
   name: "graph",
   summary:
-    "where-used and lineage against the TypeScript compiler (for JavaScript, too), the Java compiler, pyright, and the text of a Lua project",
+    "where-used and lineage against the TypeScript compiler (for JavaScript, too), the Java compiler, pyright, and the text of a Lua and a Zig project",
   needs: "the code search set for more than this repository, and a JDK for Java",
   run: async ({ quick }) => {
     const rows: (string | number)[][] = [];
@@ -190,6 +197,7 @@ export const graph: Benchmark = {
       "of plain JavaScript, the compiler leaves much unknown (prototypes, parameters): answers on names of which it says nothing are not judged, only counted",
       "pyright is asked without an interpreter, so what a machine has installed does not count; where it does not know a value, an answer of ours counts as wrong",
       "no compiler knows the members of Lua's tables: the text of a project that names them all in full does",
+      "of Zig, declarations at the top of a file are judged, which no other name may hide and other files reach by `@import` only; members of types are not",
       `kept back while resolution was improved: ${[...HELD_BACK].join(", ")}`,
     );
     return {

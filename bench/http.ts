@@ -37,12 +37,12 @@ const withDefaults = async (program: string, root: string, seconds: number): Pro
     );
     const ok = burst.filter((status) => status === 200).length;
     const refused = burst.filter((status) => status === 429).length;
-    const [least, most] = TARGETS.burst;
+    const [least, highest] = TARGETS.burst;
     return {
       tables: [],
       notes: [
         `default limits: ${steady.length} requests in ${seconds} s at 10 r/s, ${failed} failed: ${verdict(failed === 0)}`,
-        `a burst of 40: ${ok} succeeded, ${refused} were told to wait; target ${least} to ${most}: ${verdict(ok >= least && ok <= most && ok + refused === 40)}`,
+        `a burst of 40: ${ok} succeeded, ${refused} were told to wait; target ${least} to ${highest}: ${verdict(ok >= least && ok <= highest && ok + refused === 40)}`,
       ],
       figures: { steady_requests: steady.length, steady_failed: failed, burst_ok: ok, burst_429: refused },
     };

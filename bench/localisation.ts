@@ -6,14 +6,18 @@ import { tokenCounter } from "../src/host/os/token-counter.ts";
 import {
   EVIDENCE_WEIGHTS,
   type EvidenceKind,
+  type EvidenceLevels,
   type EvidenceWeights,
+  weightsOf,
 } from "../src/retrieve/report/evidence.ts";
 import {
+  type AnswerTime,
   type Located,
   type OpenReport,
   openBm25,
   openInProcess,
   openThroughProgram,
+  type TimesTogether,
   timeTogether,
 } from "./lib/localisation-runs.ts";
 import { type BugReport, isFoundAt, readLocalisationSet } from "./lib/localisation-set.ts";
@@ -45,18 +49,17 @@ interface Outcome {
 const LEFT_OUT = "without ";
 const KINDS = Object.keys(EVIDENCE_WEIGHTS) as readonly EvidenceKind[];
 
-/** The evidence beside the text, multiplied: how much its weights matter. */
-const SCALES = [0, 0.5, 1, 2];
-const scaled = (scale: number): EvidenceWeights => {
-  const { chunk, file } = EVIDENCE_WEIGHTS;
-  const rest = Object.entries(EVIDENCE_WEIGHTS).map(([kind, weight]) => [kind, weight * scale]);
-  return { ...EVIDENCE_WEIGHTS, ...Object.fromEntries(rest), chunk, file };
-};
+/** Both levels of the weights, halved and doubled: how much they matter, and what other projects would choose. */
+const LEVELS: readonly EvidenceLevels[] = [0.5, 1, 2].flatMap((sure) =>
+  [0.125, 0.25, 0.5, 1].map((hint) => ({ sure, hint })),
+);
+const levelName = ({ sure, hint }: EvidenceLevels): string => `sure ${sure}, hint ${hint}`;
 
 const otherWeights = (): ReadonlyMap<string, EvidenceWeights> =>
   new Map([
     ...KINDS.map((kind) => [`${LEFT_OUT}${kind}`, { ...EVIDENCE_WEIGHTS, [kind]: 0 }] as const),
-    ...SCALES.map((scale) => [`evidence × ${scale}`, scaled(scale)] as const),
+    ["the text alone", weightsOf({ sure: 0, hint: 0 })] as const,
+    ...LEVELS.map((levels) => [levelName(levels), weightsOf(levels)] as const),
   ]);
 
 const runReports = async (
@@ -104,10 +107,10 @@ const withWeights = (outcomes: readonly Outcome[], name: string): Answered =>
     return answer === undefined ? [] : [{ report, answer }];
   });
 
-/** The scale that is best for all other projects, tried on this one. */
+/** The levels that are best for all other projects, tried on this one. */
 const chosenByOthers = (outcomes: readonly Outcome[], project: string): string => {
   const rest = outcomes.filter(({ report }) => report.project !== project);
-  const names = SCALES.map((scale) => `evidence × ${scale}`);
+  const names = LEVELS.map(levelName);
   return names.reduce((best, name) =>
     mrr(withWeights(rest, name)) > mrr(withWeights(rest, best)) ? name : best,
   );
@@ -122,10 +125,13 @@ const tablesOf = (set: string, outcomes: readonly Outcome[], bm25: readonly Outc
   const tables: Table[] = [
     { head: [set, ...HEAD], rows: [row("rag_search", outcomes), row("BM25 of files", bm25)] },
     {
-      head: ["project", ...HEAD, "MRR BM25"],
+      head: ["project", ...HEAD, ...DEPTHS.map((depth) => `BM25 @${depth}`), "MRR"],
       rows: [...projects].map(([project, own]) => [
         ...row(project, own),
-        mrr(bm25.filter(({ report }) => report.project === project)).toFixed(3),
+        ...row(
+          "",
+          bm25.filter(({ report }) => report.project === project),
+        ).slice(2),
       ]),
     },
   ];
@@ -157,29 +163,74 @@ const tablesOf = (set: string, outcomes: readonly Outcome[], bm25: readonly Outc
   ];
 };
 
+/** The sets to run: all that are there, or those that were named, all of which must exist. */
+export const chosenSets = (named: string | undefined, there: readonly string[]): readonly string[] => {
+  const wanted = named?.split(",").map((name) => name.trim());
+  const unknown = wanted?.filter((name) => !there.includes(name)) ?? [];
+  if (unknown.length > 0)
+    throw new Error(`${SETS_VARIABLE} names ${unknown.join(", ")}; there is ${there.join(", ") || "no set"}`);
+  return wanted ?? there;
+};
+
 const figuresOf = (answered: Answered): Figures => ({
   ...Object.fromEntries(DEPTHS.map((depth) => [`acc_${depth}`, round(accuracy(answered, depth), 4)])),
   mrr: round(mrr(answered), 4),
 });
 
+const projectFigures = (outcomes: readonly Outcome[], bm25: readonly Outcome[]): Figures =>
+  Object.fromEntries(
+    [...Map.groupBy(outcomes, ({ report }) => report.project)].map(([project, own]) => {
+      const plain = bm25.filter(({ report }) => report.project === project);
+      return [project, { reports: own.length, ...figuresOf(own), bm25: figuresOf(plain) }];
+    }),
+  );
+
+/** p50 and p95 of the wall time and of the processor time. */
+const timeFigures = (times: readonly AnswerTime[]): Figures => {
+  const of = (values: readonly number[], share: number): number => round(percentile(values, share), 1);
+  const [ms, cpuMs] = [times.map((one) => one.ms), times.map((one) => one.cpuMs)];
+  return {
+    p50_ms: of(ms, 0.5),
+    p95_ms: of(ms, 0.95),
+    p50_cpu_ms: of(cpuMs, 0.5),
+    p95_cpu_ms: of(cpuMs, 0.95),
+  };
+};
+
+const togetherFigures = ({ chunks, usual, hostile }: TimesTogether): Figures => ({
+  chunks,
+  ...timeFigures(usual),
+  hostile_ms: Object.fromEntries([...hostile].map(([kind, { ms }]) => [kind, Math.round(ms)])),
+  hostile_cpu_ms: Object.fromEntries([...hostile].map(([kind, { cpuMs }]) => [kind, Math.round(cpuMs)])),
+});
+
+const togetherNotes = ({ chunks, usual, hostile }: TimesTogether): readonly string[] => {
+  const { p50_ms, p95_ms, p50_cpu_ms, p95_cpu_ms } = timeFigures(usual);
+  const kinds = [...hostile].map(([kind, { ms, cpuMs }]) => `${kind} ${ms.toFixed(0)} (${cpuMs.toFixed(0)})`);
+  return [
+    `all projects in one workspace, ${chunks} chunks, with documents and a history, reports of at most 2,000 characters: p50 ${p50_ms} ms, p95 ${p95_ms} ms; processor time p50 ${p50_cpu_ms} ms, p95 ${p95_cpu_ms} ms`,
+    `hostile reports of 32 KB there, milliseconds (of processor time): ${kinds.join(", ")}`,
+  ];
+};
+
 export const localisation: Benchmark = {
   name: "localisation",
   summary:
     "from a bug report to the files that were changed: Acc@k by project, beside BM25, and by kind of evidence",
-  needs: `the sets ${PREFIX}*, in ../shared/data or the folder ${DATA_VARIABLE} names, and xz`,
+  needs: `the sets ${PREFIX}*, in ../shared/data or the folder ${DATA_VARIABLE} names, xz and git`,
   run: async ({ quick, program }): Promise<Report> => {
     const data = process.env[DATA_VARIABLE] ?? DEFAULT_DATA;
     const cache = process.env[CACHE_VARIABLE] ?? join(tmpdir(), "llmc-bench-localisation");
     const isThroughProgram = process.env[THROUGH_VARIABLE] === "rag_search";
     const countTokens = await tokenCounter();
     const there = existsSync(data) ? readdirSync(data).filter((name) => name.startsWith(PREFIX)) : [];
-    const chosen = process.env[SETS_VARIABLE]?.split(",");
+    const wanted = chosenSets(process.env[SETS_VARIABLE], there);
     const notes: string[] = KNOWN.filter((name) => !there.includes(name)).map(
       (name) => `SKIPPED ${name}: not in the data folder`,
     );
     const tables: Table[] = [];
     const figures: Record<string, Figures> = {};
-    for (const name of there.filter((one) => chosen?.includes(one) ?? true)) {
+    for (const name of wanted) {
       const set = readLocalisationSet(join(data, name));
       if (set === undefined) {
         notes.push(`SKIPPED ${name}: no queries.jsonl`);
@@ -196,23 +247,20 @@ export const localisation: Benchmark = {
       const together = await timeTogether(own, reports, availableParallelism());
       const times = outcomes.map(({ answer }) => answer.ms);
       const tokens = average(outcomes.map(({ answer }) => countTokens(answer.text)));
+      const planTokens = average(outcomes.map(({ answer }) => countTokens(answer.plan)));
       tables.push(...tablesOf(name, outcomes, bm25));
       notes.push(
-        `${name}: ${Math.round(average(outcomes.map(({ chunks }) => chunks)))} chunks a project; an answer p50 ${percentile(times, 0.5).toFixed(0)} ms, p95 ${percentile(times, 0.95).toFixed(0)} ms with 50 snippets, ${Math.round(tokens)} tokens with the defaults${isThroughProgram ? ", through rag_search of the real program" : ""}`,
-        `all projects in one workspace, ${together.chunks} chunks, reports of at most 2,000 characters: p50 ${percentile(together.ms, 0.5).toFixed(0)} ms, p95 ${percentile(together.ms, 0.95).toFixed(0)} ms; processor time p50 ${percentile(together.cpu, 0.5).toFixed(0)} ms, p95 ${percentile(together.cpu, 0.95).toFixed(0)} ms`,
+        `${name}: ${Math.round(average(outcomes.map(({ chunks }) => chunks)))} chunks a project; an answer p50 ${percentile(times, 0.5).toFixed(0)} ms, p95 ${percentile(times, 0.95).toFixed(0)} ms with 50 snippets, ${Math.round(tokens)} tokens with the defaults, a plan ${Math.round(planTokens)} tokens${isThroughProgram ? ", through rag_search of the real program" : ""}`,
+        ...togetherNotes(together),
       );
       figures[name] = {
         ...figuresOf(outcomes),
         tokens: round(tokens, 1),
+        plan_tokens: round(planTokens, 1),
         p50_ms: round(percentile(times, 0.5), 1),
         p95_ms: round(percentile(times, 0.95), 1),
-        together: {
-          chunks: together.chunks,
-          p50_ms: round(percentile(together.ms, 0.5), 1),
-          p95_ms: round(percentile(together.ms, 0.95), 1),
-          p50_cpu_ms: round(percentile(together.cpu, 0.5), 1),
-          p95_cpu_ms: round(percentile(together.cpu, 0.95), 1),
-        },
+        together: togetherFigures(together),
+        projects: projectFigures(outcomes, bm25),
         bm25: figuresOf(bm25),
         evidence: Object.fromEntries(
           [...(outcomes[0]?.others.keys() ?? [])].map((one) => [one, figuresOf(withWeights(outcomes, one))]),

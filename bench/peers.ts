@@ -14,7 +14,7 @@ interface Target {
   /** Against the fastest of these. */
   readonly against: readonly string[];
   /** Left out: for information. */
-  readonly atMost: number | undefined;
+  readonly maxRatio: number | undefined;
 }
 
 interface Operation {
@@ -78,7 +78,7 @@ const fastOperations = (tree: Tree, ours: ServerProcess, peers: RunningPeers): r
     targets: calls.ours.map(([toolName], at) => ({
       lane: `llmc ${toolName}`,
       against: PEER_LANES,
-      atMost: at === 0 ? 1.25 : undefined,
+      maxRatio: at === 0 ? 1.25 : undefined,
     })),
   });
   return [
@@ -126,8 +126,8 @@ const slowOperations = (tree: Tree, ours: ServerProcess, peers: RunningPeers): r
       { name: "llmc", ...tool(ours, "linux_search_files", { root: ".", pattern: name }) },
     ],
     targets: [
-      { lane: "llmc", against: PEER_LANES, atMost: 1 },
-      { lane: "llmc", against: [RG], atMost: 1.3 },
+      { lane: "llmc", against: PEER_LANES, maxRatio: 1 },
+      { lane: "llmc", against: [RG], maxRatio: 1.3 },
     ],
   };
   const search = (contextLines: number): Operation => {
@@ -159,8 +159,8 @@ const slowOperations = (tree: Tree, ours: ServerProcess, peers: RunningPeers): r
         },
       ],
       targets: [
-        { lane: "llmc", against: [RG], atMost: 1.3 },
-        { lane: "llmc", against: [COMMANDER], atMost: 1 },
+        { lane: "llmc", against: [RG], maxRatio: 1.3 },
+        { lane: "llmc", against: [COMMANDER], maxRatio: 1 },
       ],
     };
   };
@@ -168,19 +168,19 @@ const slowOperations = (tree: Tree, ours: ServerProcess, peers: RunningPeers): r
 };
 
 const judge = (
-  { lane, against, atMost }: Target,
+  { lane, against, maxRatio }: Target,
   results: readonly LaneResult[],
-): { readonly words: string; readonly ratio: number | undefined; readonly base: string } => {
+): { readonly summary: string; readonly ratio: number | undefined; readonly base: string } => {
   const own = results.find(({ name }) => name === lane);
   const [base] = results.filter(({ name }) => against.includes(name)).sort((a, b) => a.p50 - b.p50);
   if (own === undefined || base === undefined) {
-    return { words: `${lane}: nothing to compare with`, ratio: undefined, base: against.join(" or ") };
+    return { summary: `${lane}: nothing to compare with`, ratio: undefined, base: against.join(" or ") };
   }
   const ratio = pairedRatio(own, base);
   const verdict =
-    atMost === undefined ? "no target" : `target ≤ ${atMost}: ${ratio <= atMost ? "met" : "MISSED"}`;
+    maxRatio === undefined ? "no target" : `target ≤ ${maxRatio}: ${ratio <= maxRatio ? "met" : "MISSED"}`;
   return {
-    words: `${lane}: ${ratio.toFixed(2)} times ${base.name} (quiet ${(own.quiet / base.quiet).toFixed(2)}), ${verdict}`,
+    summary: `${lane}: ${ratio.toFixed(2)} times ${base.name} (quiet ${(own.quiet / base.quiet).toFixed(2)}), ${verdict}`,
     ratio,
     base: base.name,
   };
@@ -193,7 +193,7 @@ const figuresOf = (operation: Operation, results: readonly LaneResult[]): Figure
       const { ratio, base } = judge(target, results);
       return [
         `${target.lane} to ${base}`,
-        { target: target.atMost ?? null, paired_ratio: ratio === undefined ? null : round(ratio, 3) },
+        { target: target.maxRatio ?? null, paired_ratio: ratio === undefined ? null : round(ratio, 3) },
       ];
     }),
   ),
@@ -236,7 +236,7 @@ export const peers: Benchmark = {
         ...others.missing,
         `${tree.files} generated files, ${tree.megabytes.toFixed(0)} MB: a stand-in for a checkout of Django`,
         ...measured.flatMap(({ pass, operation, results }) =>
-          operation.targets.map((target) => `${pass}: ${operation.name}: ${judge(target, results).words}`),
+          operation.targets.map((target) => `${pass}: ${operation.name}: ${judge(target, results).summary}`),
         ),
         "a target is against the faster peer (by p50), with the paired ratio of the two",
         `"not all counted": its first page without the totals, which llmc's answer has; not a target`,

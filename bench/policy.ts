@@ -1,10 +1,11 @@
 import { createCaches } from "../src/base/caches.ts";
-import { requestsFor, wholeSubject } from "../src/core/requests.ts";
+import { actionOf, OTHER_ACTIONS, requestsFor, wholeSubject } from "../src/core/requests.ts";
 import { loadCedar } from "../src/host/os/bundled-files.ts";
 import { decideByDefault } from "../src/policy/cedar/default-decision.ts";
 import { compilePolicies } from "../src/policy/cedar/engine.ts";
-import type { PolicyDecision, PolicyRequest } from "../src/policy/cedar/model.ts";
+import type { PolicyAction, PolicyDecision, PolicyRequest } from "../src/policy/cedar/model.ts";
 import type { Cedar } from "../src/policy/cedar/policy-file.ts";
+import { allTools } from "../src/tools/all.ts";
 import type { Benchmark } from "./lib/report.ts";
 
 /** The optimising compiler has settled by then. */
@@ -12,7 +13,13 @@ const WARM_UP = 2000;
 const TARGET_MS = 0.2;
 const POLICIES = 10;
 
-const ACTION = { name: "read_file", groups: ["read"], about: ["Workspace", "File"] } as const;
+/** Everything that a server decides on: the schema has all of it. */
+const actionsOf = async (): Promise<readonly PolicyAction[]> => {
+  const tools = await Promise.all(allTools.map((entry) => entry.load()));
+  return [...tools.map(actionOf), ...OTHER_ACTIONS];
+};
+
+const ACTION: PolicyAction = { name: "read_file", groups: ["read"], about: ["Workspace", "File"] };
 
 /** As the authorizer makes it for a call; the session differs, so that no cache answers. */
 const requestOf = (session: number): PolicyRequest => {
@@ -40,7 +47,7 @@ const measure = (decide: (request: PolicyRequest) => PolicyDecision, count: numb
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
 };
 
-const compile = (): ((request: PolicyRequest) => PolicyDecision) => {
+const compile = (actions: readonly PolicyAction[]): ((request: PolicyRequest) => PolicyDecision) => {
   const text = Array.from(
     { length: POLICIES },
     (_, at) =>
@@ -48,7 +55,7 @@ const compile = (): ((request: PolicyRequest) => PolicyDecision) => {
   ).join("\n");
   const result = compilePolicies(loadCedar() as Cedar, {
     slot: "bench",
-    actions: [ACTION],
+    actions,
     files: [{ name: "bench.cedar", text, mayPermit: true }],
     defaultDeny: true,
   });
@@ -61,7 +68,7 @@ export const policy: Benchmark = {
   summary: "one decision on a call: by the defaults, by Cedar with ten policies, and from the cache",
   run: async ({ quick }) => {
     const count = quick ? 2000 : 20_000;
-    const byCedar = compile();
+    const byCedar = compile(await actionsOf());
     const cache = createCaches({ maxBytes: () => 1e8, now: () => 0 }).open<PolicyDecision>("bench", 60_000);
     const cached = (request: PolicyRequest): PolicyDecision =>
       cache.get(JSON.stringify(request), () => byCedar(request));

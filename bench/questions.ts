@@ -12,13 +12,13 @@ import { llmc, type ServerProcess, startServer } from "./lib/server-process.ts";
 /** A question about Fastify's sources, the words that somebody would grep for, and the files that answer it. */
 interface Asked {
   readonly question: string;
-  readonly words: readonly string[];
+  readonly terms: readonly string[];
   readonly files: readonly string[];
 }
 
-const asked = (question: string, words: string, ...files: readonly string[]): Asked => ({
+const asked = (question: string, terms: string, ...files: readonly string[]): Asked => ({
   question,
-  words: words.split(" "),
+  terms: terms.split(" "),
   files: files.map((file) => `lib/${file}.js`),
 });
 
@@ -67,9 +67,9 @@ const FASTIFY = fileURLToPath(new URL("../node_modules/fastify", import.meta.url
 /** Matching files, the one with most of the words first, then by number of lines that match. */
 const grep = (
   folder: string,
-  words: readonly string[],
+  terms: readonly string[],
 ): { readonly output: string; readonly files: readonly string[] } => {
-  const args = ["--no-config", "-n", "-i", ...words.flatMap((word) => ["-e", word]), "."];
+  const args = ["--no-config", "-n", "-i", ...terms.flatMap((word) => ["-e", word]), "."];
   const output = execFileSync(rgPath, args, { cwd: folder, encoding: "utf8", maxBuffer: 1e9 });
   const lines = Map.groupBy(
     output.split("\n").filter((line) => line !== ""),
@@ -77,19 +77,19 @@ const grep = (
   );
   const rank = ([, hits]: readonly [string, readonly string[]]): number => {
     const text = hits.join("\n").toLowerCase();
-    return words.filter((word) => text.includes(word.toLowerCase())).length * 1e6 + hits.length;
+    return terms.filter((word) => text.includes(word.toLowerCase())).length * 1e6 + hits.length;
   };
   return { output, files: [...lines].toSorted((a, b) => rank(b) - rank(a)).map(([file]) => file) };
 };
 
 const grepAndRead = (
   folder: string,
-  { words, files: right }: Asked,
+  { terms, files: right }: Asked,
   count: (text: string) => number,
 ): number => {
-  const { output, files } = grep(folder, words);
-  const place = files.findIndex((file) => right.includes(file));
-  const read = files.slice(0, place < 0 ? MAX_READ_FILES : Math.min(MAX_READ_FILES, place + 1));
+  const { output, files } = grep(folder, terms);
+  const position = files.findIndex((file) => right.includes(file));
+  const read = files.slice(0, position < 0 ? MAX_READ_FILES : Math.min(MAX_READ_FILES, position + 1));
   return count(output) + read.reduce((sum, path) => sum + count(readFileSync(join(folder, path), "utf8")), 0);
 };
 

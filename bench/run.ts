@@ -5,14 +5,17 @@ import { audit } from "./audit.ts";
 import { commands } from "./commands.ts";
 import { compare } from "./compare.ts";
 import { confine } from "./confine.ts";
+import { databaseSearch } from "./database-search.ts";
 import { envelope } from "./envelope.ts";
 import { firstHour } from "./first-hour.ts";
 import { flood } from "./flood.ts";
 import { front } from "./front.ts";
+import { grammars } from "./grammars.ts";
 import { graph } from "./graph.ts";
 import { http } from "./http.ts";
 import { index } from "./index.ts";
 import { install } from "./install.ts";
+import { knowledge } from "./knowledge.ts";
 import { type Benchmark, type Report, renderTable } from "./lib/report.ts";
 import { saveResults } from "./lib/results.ts";
 import { localisation } from "./localisation.ts";
@@ -25,6 +28,8 @@ import { policy } from "./policy.ts";
 import { programs } from "./programs.ts";
 import { questions } from "./questions.ts";
 import { retrieval } from "./retrieval.ts";
+import { rlm } from "./rlm.ts";
+import { rlmReal } from "./rlm-real.ts";
 import { start } from "./start.ts";
 import { tokens } from "./tokens.ts";
 import { trees } from "./trees.ts";
@@ -45,12 +50,17 @@ const BENCHMARKS: readonly Benchmark[] = [
   front,
   envelope,
   programs,
+  rlm,
+  rlmReal,
   retrieval,
   localisation,
   questions,
   mixed,
+  knowledge,
+  databaseSearch,
   index,
   trees,
+  grammars,
   peers,
   workflows,
   graph,

@@ -1,6 +1,6 @@
 import type { Widens } from "../src/base/option.ts";
 import { describeKind } from "../src/config/kind.ts";
-import { type Entry, SHOWN_TABLES, type Table } from "../src/config/sections.ts";
+import { type Entry, TABLES, type Table } from "../src/config/sections.ts";
 import { tomlInline } from "../src/config/toml-text.ts";
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
@@ -61,5 +61,5 @@ export const configDocs = (): string =>
     "",
     "A value comes from the command line (`--set KEY=VALUE`), else from the environment, else from `llmc.toml` in the workspace, else from your own `~/.config/llmc/config.toml` (`$XDG_CONFIG_HOME`), else from its default. Lists in the environment are JSON arrays or items separated by commas. Unknown keys and wrong types are errors. Changes to the file take effect at once, except where marked *restart*: those wait for the next start. What a workspace's file changes in the direction of the last column waits until the workspace is trusted (`llmc trust`); the other direction is in force at once.",
     "",
-    ...SHOWN_TABLES.map(sectionOf),
+    ...TABLES.map(sectionOf),
   ].join("\n");

@@ -1,5 +1,5 @@
 import type { Kind } from "../src/base/option.ts";
-import { type Entry, SHOWN_TABLES } from "../src/config/sections.ts";
+import { type Entry, TABLES } from "../src/config/sections.ts";
 
 interface ObjectSchema {
   type: "object";
@@ -19,6 +19,8 @@ const typeOf = (kind: Kind): Record<string, unknown> => {
       return { type: "boolean" };
     case "whole":
       return { type: "integer", minimum: kind.min, maximum: kind.max };
+    case "decimal":
+      return { type: "number", minimum: kind.min, maximum: kind.max };
     case "choice":
       return { type: "string", enum: kind.values };
     case "text":
@@ -37,7 +39,7 @@ const propertyOf = ({ option }: Entry): Record<string, unknown> => ({
 /** JSON Schema of llmc.toml, for editors. */
 export const configJsonSchema = () => {
   const root = objectSchema();
-  for (const { path, description, entries } of SHOWN_TABLES) {
+  for (const { path, description, entries } of TABLES) {
     let node = root;
     for (const part of path.split(".")) {
       const known = node.properties[part];

@@ -6,11 +6,11 @@ import { LANGUAGE_TABLE } from "../src/syntax/language-table.ts";
 
 /**
  * Puts the parts of large packages that the program uses into `assets` of a package that is about to be packed, with their
- * licences: every grammar compressed, the tokenizer's table, the native vector search of three platforms, Cedar for Node, QuickJS. Run by `prepack`;
+ * licences: every grammar compressed, the tokenizer's table, the native vector search of three platforms, Cedar for Node, QuickJS, the reader of documents. Run by `prepack`;
  * `postpack` removes them again (`--remove`), so that a checkout reads what is installed. Git ignores them.
  */
 const ROOT = resolve(import.meta.dirname, "..");
-const FOLDERS = ["grammars", "tokenizer", "usearch", "cedar", "quickjs"] as const;
+const FOLDERS = ["grammars", "tokenizer", "usearch", "cedar", "quickjs", "documents"] as const;
 
 const packageFolder = (name: string): string => {
   const entry = fileURLToPath(import.meta.resolve(name));
@@ -58,7 +58,54 @@ const packQuickJs = (target: string): void => {
   copy(join(variant, "LICENSE"), join(target, "LICENSE"));
 };
 
-export const packAssets = (assets: string, quality = QUALITY): void => {
+/** What the reader of documents imports, with what these import in turn. */
+const READER_PACKAGES = [
+  "dom-serializer",
+  "domelementtype",
+  "domhandler",
+  "domutils",
+  "entities",
+  "github-slugger",
+  "htmlparser2",
+  "linkify-it",
+  "markdown-it",
+  "mdurl",
+  "punycode.js",
+  "smol-toml",
+  "uc.micro",
+  "unpdf",
+  "yaml",
+] as const;
+
+/** The reader of documents and its packages in one file, pdf.js in another: fifteen packages fewer to install. */
+const packReader = async (target: string): Promise<void> => {
+  const { rolldown } = await import("rolldown");
+  const bundle = await rolldown({ input: join(ROOT, "src/documents/reader/main.ts"), platform: "node" });
+  const { output } = await bundle.write({
+    dir: target,
+    format: "esm",
+    minify: true,
+    entryFileNames: "reader.mjs",
+    chunkFileNames: "[name].mjs",
+  });
+  await bundle.close();
+  const licences = READER_PACKAGES.map((name) => {
+    const folder = packageFolder(name);
+    const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
+    if (file === undefined) throw new Error(`${name} has no licence file.`);
+    return `${name}\n\n${readFileSync(join(folder, file), "utf8")}`;
+  });
+  // unpdf carries pdf.js without the text of its licence.
+  const apache = readFileSync(join(packageFolder("@opentelemetry/api"), "LICENSE"), "utf8");
+  licences.push(`pdf.js (in unpdf), Copyright Mozilla Foundation\n\n${apache}`);
+  writeFileSync(join(target, "LICENSE"), licences.join(`\n${"-".repeat(80)}\n`));
+  const imported = output.flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : []));
+  const named = imported.flatMap((id) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1] ?? []);
+  const missing = [...new Set(named)].filter((name) => !READER_PACKAGES.some((one) => one === name));
+  if (missing.length > 0) throw new Error(`The licences of ${missing.join(", ")} are missing.`);
+};
+
+export const packAssets = async (assets: string, quality = QUALITY): Promise<void> => {
   packGrammars(join(assets, "grammars"), quality);
   const tokenizer = packageFolder("gpt-tokenizer");
   copy(join(tokenizer, "data/o200k_base.tiktoken"), join(assets, "tokenizer/o200k_base.tiktoken"));
@@ -71,10 +118,11 @@ export const packAssets = (assets: string, quality = QUALITY): void => {
   for (const name of ["cedar_wasm.js", "cedar_wasm_bg.wasm", "package.json"])
     copy(join(cedar, "nodejs", name), join(assets, "cedar", name));
   packQuickJs(join(assets, "quickjs"));
+  await packReader(join(assets, "documents"));
 };
 
 if (import.meta.main) {
   const assets = join(ROOT, "assets");
   for (const folder of FOLDERS) rmSync(join(assets, folder), { recursive: true, force: true });
-  if (!process.argv.includes("--remove")) packAssets(assets);
+  if (!process.argv.includes("--remove")) await packAssets(assets);
 }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what is missing, and nothing when nothing is. Runs before start, test and check.
+# Installs what is missing, and nothing when nothing is. Runs before start, test and check; with --tests also what only
+# tests need.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -20,15 +21,30 @@ if [ ! -x node_modules/node/bin/node ]; then
   exit 1
 fi
 
+# Installs a package of the system where that needs no password; fails otherwise.
+system_package() {
+  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 || return 1
+  echo "llmc: installing $1" >&2
+  install="apt-get install -y -qq --no-install-recommends $1"
+  { $install || { apt-get update -qq && $install; }; } >/dev/null 2>&1
+}
+
 # Commands run in a bubblewrap sandbox where there is one. Without it llmc still works, on a weaker tier, and says so.
 if [ "$(uname)" = Linux ] && ! command -v bwrap >/dev/null 2>&1; then
-  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
-    echo "llmc: installing bubblewrap" >&2
-    { apt-get install -y -qq bubblewrap || { apt-get update -qq && apt-get install -y -qq bubblewrap; }; } >/dev/null 2>&1 ||
-      echo "llmc: bubblewrap could not be installed; commands will run on a weaker tier (see 'llmc doctor')." >&2
-  else
-    echo "llmc: bubblewrap is not installed; commands will run on a weaker tier. To install it: sudo apt-get install bubblewrap" >&2
-  fi
+  system_package bubblewrap ||
+    echo "llmc: bubblewrap is not installed; commands will run on a weaker tier (see 'llmc doctor'). To install it: sudo apt-get install bubblewrap" >&2
+fi
+
+# The page at /docs is tested in a real browser.
+if [ "${1:-}" = --tests ] && [ "$(uname)" = Linux ] &&
+  ! command -v chromium >/dev/null 2>&1 && ! command -v chromium-browser >/dev/null 2>&1 && ! command -v google-chrome >/dev/null 2>&1; then
+  system_package chromium || echo "llmc: without a browser, the tests of the page at /docs are skipped." >&2
+fi
+
+# Servers that share knowledge bases are tested over a real PostgreSQL, which the tests start themselves.
+if [ "${1:-}" = --tests ] && [ "$(uname)" = Linux ] && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
+  system_package postgresql ||
+    echo "llmc: without PostgreSQL, the tests of several processes that share a store are skipped." >&2
 fi
 
 if [ -n "${fresh:-}" ]; then

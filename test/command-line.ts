@@ -37,7 +37,10 @@ export const pipeIo = (input = ""): { readonly io: Io; readonly out: string; rea
     canAsk: false,
     confirm: async () => false,
     ask: async () => "",
-    readInput: async () => input,
+    readInput: async (maxBytes) => {
+      if (Buffer.byteLength(input) > maxBytes) throw new Error("the input is longer than the command reads");
+      return input;
+    },
     onInterrupt: () => {},
   };
   return Object.assign(written, { io });

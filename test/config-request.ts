@@ -37,6 +37,7 @@ export const loadText = (text: string | undefined, request: Partial<LoadRequest>
       readText: async (path) =>
         path.endsWith(".toml") && !path.includes("/llmc-no-such-folder/") ? text : undefined,
       realOrFuture: (path) => path,
+      identityOf: () => null,
     },
     env: {},
     root: "/w",

@@ -1,16 +1,15 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { EXTRAS } from "../src/base/extras-table.ts";
 import { CLIENTS } from "../src/cli/connect/clients.ts";
 import { OTHER_ACTIONS } from "../src/core/requests.ts";
 import { allTools } from "../src/tools/all.ts";
-import { TABLE } from "./walls/table.ts";
+import { TABLE, WIRING } from "./walls/table.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 const sources = globSync("src/**/*.ts", { cwd: ROOT });
-const names = new Set(sources.map((path) => basename(path)));
 const architecture = read("ARCHITECTURE.md");
 const manifest = JSON.parse(read("package.json")) as Record<string, Record<string, string>>;
 
@@ -22,31 +21,37 @@ const PAGES = [
   "AGENTS.md",
   "CONTRIBUTING.md",
   "bench/README.md",
+  ...globSync("docs/{*,guides/*}.md", { cwd: ROOT }),
 ];
+
+/** Pages whose file names are all ours; guides speak of other projects' files, too. */
+const ABOUT_CODE = ["ARCHITECTURE.md", "docs/how-a-command-runs.md"];
 
 const quoted = (text: string): string[] =>
   [...text.replace(/```[\s\S]*?```/g, "").matchAll(/`([^`\s]+)`/g)].map(([, name = ""]) => name);
 
-/** Examples of the recipes, and what is still to come or made by a command. */
-const EXAMPLES = ["src/tools/my-tool.ts", "src/sandbox", "bench/.peers/"];
+/** Examples of the recipes, and what a command makes. */
+const EXAMPLES = ["src/tools/my-tool.ts", "bench/.peers/"];
+/** Methods of the protocol look like paths. */
+const METHODS = /^(?:tools|prompts|resources)\/(?:list|call|get|read|subscribe)$/;
+/** Folders at the top, and rooms, which pages name without `src/`. */
+const TOPS = ["src", "test", "bench", "scripts", "docs", "deploy", "bin", "assets", "schema", WIRING];
+const OWN_PATH = new RegExp(`^(${[...TOPS, ...Object.keys(TABLE.mayImport)].join("|")})/[\\w./-]+$`);
 const exists = (path: string): boolean =>
   [path, join("src", path)].some((one) => existsSync(join(ROOT, one)));
 
 describe("what the pages say about this repository", () => {
   test.each(PAGES)("%s: the files and folders that it names exist", (page) => {
     const paths = quoted(read(page)).filter(
-      (name) =>
-        /^(src|test|bench|scripts|docs|deploy|bin|assets|schema|base|policy|host|syntax|symbols|retrieve|envelope|core|wiring)\/[\w./-]+$/.test(
-          name,
-        ) && !EXAMPLES.includes(name),
+      (name) => OWN_PATH.test(name) && !METHODS.test(name) && !EXAMPLES.includes(name),
     );
     expect(paths.filter((path) => !exists(path))).toEqual([]);
   });
 
-  test("ARCHITECTURE: files that are named without their folder exist", () => {
-    const bare = quoted(architecture).filter((name) => /^[a-z][\w-]*\.ts$/.test(name));
+  test.each(ABOUT_CODE)("%s: files that are named without their room exist", (page) => {
+    const bare = quoted(read(page)).filter((name) => /^[a-z][\w/-]*\.ts$/.test(name) && !OWN_PATH.test(name));
     expect(bare.length).toBeGreaterThan(8);
-    expect(bare.filter((name) => !names.has(name))).toEqual([]);
+    expect(bare.filter((name) => !sources.some((path) => path.endsWith(`/${name}`)))).toEqual([]);
   });
 
   test("the pages' links to other pages lead somewhere", () => {
@@ -71,7 +76,7 @@ describe("ARCHITECTURE's table of rooms", () => {
     });
 
   test("has every room, with the imports that the wall allows", () => {
-    const told = Object.fromEntries(
+    const documented = Object.fromEntries(
       rows
         .filter(({ room }) => room !== "wiring")
         .map(({ room, mayImport }) => [
@@ -83,7 +88,7 @@ describe("ARCHITECTURE's table of rooms", () => {
             .filter((name) => name !== "–"),
         ]),
     );
-    expect(told).toEqual(TABLE.mayImport);
+    expect(documented).toEqual(TABLE.mayImport);
   });
 
   test("names folders and files that are in the room", () => {

@@ -33,15 +33,20 @@ const commandOf = (pid: number): string => {
   }
 };
 
-const programIn = (server: ServerProcess, name: string): number | undefined =>
-  descendantsOf(server.process.pid ?? 0).find((pid) => {
+const programsIn = (server: ServerProcess, name: string): readonly number[] =>
+  descendantsOf(server.process.pid ?? 0).filter((pid) => {
     const [program = ""] = commandOf(pid).split("\0");
     return program.endsWith("node") && commandOf(pid).includes(`/src/${name}.ts\0`);
   });
 
 /** The process that parses what the client sends; the sandbox around it has another. */
-export const frontOf = (server: ServerProcess): number | undefined => programIn(server, "front");
-export const coreOf = (server: ServerProcess): number | undefined => programIn(server, "serve-core");
+export const frontOf = (server: ServerProcess): number | undefined => frontsOf(server)[0];
+/** More than one while one takes the place of another. */
+export const frontsOf = (server: ServerProcess): readonly number[] => programsIn(server, "front");
+/** Without the one that only compiles code for the next start. */
+export const confinedFrontsOf = (server: ServerProcess): readonly number[] =>
+  frontsOf(server).filter((pid) => commandOf(pid).includes("\0--permission\0"));
+export const coreOf = (server: ServerProcess): number | undefined => programsIn(server, "serve-core")[0];
 
 /** What a process has open, without the numbers that tell one socket from another. */
 export const descriptorsOf = (pid: number): readonly string[] =>

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
+import { dialectNames } from "./walls/check-code.ts";
 import { readSources } from "./walls/source.ts";
 import { TABLE } from "./walls/table.ts";
 import { violationsIn } from "./walls/walls.ts";
@@ -18,5 +19,9 @@ describe("the walls of the house", () => {
 
   test.each(Object.entries(violationsIn(SRC, TABLE)))("%s", (_wall, violations) => {
     expect(violations).toEqual([]);
+  });
+
+  test.each(["test", "bench", "scripts"])("dialect in %s", (folder) => {
+    expect(dialectNames(readSources(resolve(SRC, "..", folder), { tests: true }))).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { OracleAnswer, OraclePlace, OracleUse, Project } from "./oracle.ts";
+import type { OracleAnswer, OracleLocation, OracleUse, Project } from "./oracle.ts";
 
 /** Of a JDK: a runtime alone cannot compile. */
 const JAVA = "java";
@@ -28,25 +28,25 @@ export const javaOracle = (project: Project): OracleAnswer | undefined => {
   }
 };
 
-const place = (path = "", line = "", name = ""): OraclePlace | undefined =>
+const positionOf = (path = "", line = "", name = ""): OracleLocation | undefined =>
   path === "" ? undefined : { path, line: Number(line), name };
 
 const parse = (printed: string): OracleAnswer => {
-  const definitions: OraclePlace[] = [];
+  const definitions: OracleLocation[] = [];
   const uses: OracleUse[] = [];
   for (const row of printed.split("\n")) {
     const cells = row.split("\t");
     if (cells[0] === "D") {
-      const found = place(cells[1], cells[2], cells[3]);
+      const found = positionOf(cells[1], cells[2], cells[3]);
       if (found !== undefined) definitions.push(found);
     } else if (cells[0] === "U") {
-      const target = place(cells[3], cells[4], cells[5]);
+      const target = positionOf(cells[3], cells[4], cells[5]);
       if (target === undefined) continue;
       uses.push({
         path: cells[1] ?? "",
         line: Number(cells[2]),
         target,
-        caller: place(cells[6], cells[7], cells[8]),
+        caller: positionOf(cells[6], cells[7], cells[8]),
       });
     }
   }

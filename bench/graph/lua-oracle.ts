@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OracleAnswer, OraclePlace, OracleUse, Project } from "./oracle.ts";
+import type { OracleAnswer, OracleLocation, OracleUse, Project } from "./oracle.ts";
 
 /** Long brackets, strings and comments. */
 const NO_CODE =
@@ -33,29 +33,29 @@ const functionAt = (line: string): readonly [table: string, name: string] | unde
  */
 export const luaOracle = ({ folder, paths }: Project): OracleAnswer => {
   const files = paths.map((path) => readLua(folder, path));
-  const definitions: OraclePlace[] = [];
+  const definitions: OracleLocation[] = [];
   /** By `table.name`, in one file and in all of them. */
-  const local = new Map<string, OraclePlace>();
-  const global = new Map<string, OraclePlace[]>();
+  const local = new Map<string, OracleLocation>();
+  const global = new Map<string, OracleLocation[]>();
   for (const { path, lines, tables } of files)
     for (const [row, line] of lines.entries()) {
       const [table = "", name = ""] = functionAt(line) ?? [];
       if (!tables.has(table)) continue;
-      const place = { path, line: row + 1, name };
-      definitions.push(place);
-      local.set(`${path} ${table}.${name}`, place);
-      global.set(`${table}.${name}`, [...(global.get(`${table}.${name}`) ?? []), place]);
+      const location = { path, line: row + 1, name };
+      definitions.push(location);
+      local.set(`${path} ${table}.${name}`, location);
+      global.set(`${table}.${name}`, [...(global.get(`${table}.${name}`) ?? []), location]);
     }
   const uses: OracleUse[] = [];
   for (const { path, lines, tables } of files) {
-    let caller: OraclePlace | undefined;
+    let caller: OracleLocation | undefined;
     for (const [row, line] of lines.entries()) {
       const [table, name] = functionAt(line) ?? [];
       if (name !== undefined) caller = local.get(`${path} ${table}.${name}`);
       for (const [, owner = "", member = "", opening] of line.matchAll(MEMBER)) {
-        const places = global.get(`${owner}.${member}`) ?? [];
-        const target = tables.has(owner) ? local.get(`${path} ${owner}.${member}`) : places[0];
-        if (target === undefined || (!tables.has(owner) && places.length > 1)) continue;
+        const locations = global.get(`${owner}.${member}`) ?? [];
+        const target = tables.has(owner) ? local.get(`${path} ${owner}.${member}`) : locations[0];
+        if (target === undefined || (!tables.has(owner) && locations.length > 1)) continue;
         if (target.path === path && target.line === row + 1) continue;
         uses.push({ path, line: row + 1, target, caller: opening === undefined ? undefined : caller });
       }

@@ -2,14 +2,14 @@
 export interface OracleUse {
   readonly path: string;
   readonly line: number;
-  readonly target: OraclePlace;
+  readonly target: OracleLocation;
   /** What the target is called there; left out: by its own name. */
   readonly name?: string;
   /** The outermost function, or the method of a class, around a call; undefined where it is no call or stands in none. */
-  readonly caller: OraclePlace | undefined;
+  readonly caller: OracleLocation | undefined;
 }
 
-export interface OraclePlace {
+export interface OracleLocation {
   readonly path: string;
   readonly line: number;
   readonly name: string;
@@ -17,7 +17,7 @@ export interface OraclePlace {
 
 export interface OracleAnswer {
   /** Functions, methods, classes, interfaces, types and enums that the project defines. */
-  readonly definitions: readonly OraclePlace[];
+  readonly definitions: readonly OracleLocation[];
   readonly uses: readonly OracleUse[];
   /** `path:line:name` of the names of which the compiler says nothing at all: no answer about them is right or wrong. */
   readonly unknown?: ReadonlySet<string>;

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type LanguageServer, startLanguageServer } from "./language-server.ts";
-import type { OracleAnswer, OraclePlace, OracleUse, Project } from "./oracle.ts";
+import type { OracleAnswer, OracleLocation, OracleUse, Project } from "./oracle.ts";
 
 const CONFIG = {
   include: ["."],
@@ -39,14 +39,14 @@ interface DocumentSymbol {
   readonly children?: readonly DocumentSymbol[];
 }
 
-interface Place {
+interface Located {
   readonly uri: string;
   readonly range: Range;
 }
 
 /** A function that can be a caller, with the lines it spans. */
 interface Caller {
-  readonly place: OraclePlace;
+  readonly location: OracleLocation;
   readonly from: number;
   readonly to: number;
 }
@@ -104,9 +104,9 @@ const answer = async (project: Project, server: LanguageServer): Promise<OracleA
   const uriOf = (path: string): string => pathToFileURL(join(project.folder, path)).href;
   const own = new Map(project.paths.map((path) => [join(project.folder, path), path]));
   const lines = new Map<string, readonly string[]>();
-  const definitions: OraclePlace[] = [];
+  const definitions: OracleLocation[] = [];
   const callers = new Map<string, Caller[]>();
-  const asked: { readonly place: OraclePlace; readonly path: string; readonly at: Position }[] = [];
+  const asked: { readonly location: OracleLocation; readonly path: string; readonly at: Position }[] = [];
 
   for (const path of project.paths) {
     const text = readFileSync(join(project.folder, path), "utf8");
@@ -120,12 +120,12 @@ const answer = async (project: Project, server: LanguageServer): Promise<OracleA
     const visit = (symbol: DocumentSymbol, isHeld: boolean, inClass: boolean): void => {
       const { start } = symbol.selectionRange;
       if (COUNTED.has(symbol.kind)) {
-        const place = { path, line: start.line + 1, name: symbol.name };
-        definitions.push(place);
-        asked.push({ place, path, at: start });
+        const location = { path, line: start.line + 1, name: symbol.name };
+        definitions.push(location);
+        asked.push({ location, path, at: start });
         if (symbol.kind !== CLASS && (inClass || !isHeld))
           // Decorators are in its range, but whoever defines it applies them.
-          ofFile.push({ place, from: start.line, to: symbol.range.end.line });
+          ofFile.push({ location, from: start.line, to: symbol.range.end.line });
       }
       const holds = symbol.kind === METHOD || symbol.kind === FUNCTION;
       for (const child of symbol.children ?? []) visit(child, isHeld || holds, symbol.kind === CLASS);
@@ -136,23 +136,23 @@ const answer = async (project: Project, server: LanguageServer): Promise<OracleA
   }
 
   /** The innermost of the callers around a line: they nest only through classes. */
-  const callerAt = (path: string, line: number): OraclePlace | undefined =>
+  const callerAt = (path: string, line: number): OracleLocation | undefined =>
     callers
       .get(path)
       ?.filter(({ from, to }) => from <= line && line <= to)
-      .sort((a, b) => b.from - a.from)[0]?.place;
+      .sort((a, b) => b.from - a.from)[0]?.location;
 
-  const referencesTo = async (path: string, position: Position): Promise<readonly Place[]> => {
+  const referencesTo = async (path: string, position: Position): Promise<readonly Located[]> => {
     const found = await server.request("textDocument/references", {
       textDocument: { uri: uriOf(path) },
       position,
       context: { includeDeclaration: false },
     });
-    return (found ?? []) as readonly Place[];
+    return (found ?? []) as readonly Located[];
   };
 
   const uses: OracleUse[] = [];
-  for (const { place, path, at } of asked) {
+  for (const { location, path, at } of asked) {
     const seen = new Set<string>();
     const waiting = [{ path, at }];
     for (const { path: from, at: position } of waiting)
@@ -173,7 +173,7 @@ const answer = async (project: Project, server: LanguageServer): Promise<OracleA
         uses.push({
           path: user,
           line: range.start.line + 1,
-          target: place,
+          target: location,
           caller: isCalled(line, range) ? callerAt(user, range.start.line) : undefined,
         });
       }

@@ -1,6 +1,6 @@
 import type { Definition, FileSymbols } from "../../src/symbols/extract/file-symbols.ts";
 import type { Graph } from "../../src/symbols/graph.ts";
-import type { OracleAnswer, OraclePlace } from "./oracle.ts";
+import type { OracleAnswer, OracleLocation } from "./oracle.ts";
 
 export interface Score {
   readonly right: number;
@@ -31,7 +31,7 @@ const scoreOf = (predicted: ReadonlySet<string>, expected: ReadonlySet<string>):
 /** Constants hold functions, and a property of Python is read like a field. */
 const COUNTED = new Set(["function", "method", "class", "interface", "type", "enum", "constant", "field"]);
 
-const key = ({ path, line, name }: OraclePlace): string => `${path}:${line}:${name}`;
+const key = ({ path, line, name }: OracleLocation): string => `${path}:${line}:${name}`;
 
 interface Files {
   readonly symbols: ReadonlyMap<string, FileSymbols>;
@@ -43,13 +43,13 @@ const createOnes = ({ symbols }: Files) => {
   for (const [path, { definitions }] of symbols) {
     const seen = new Map<string, string>();
     for (const { name, qualified, line } of definitions) {
-      const place = key({ path, line, name });
+      const location = key({ path, line, name });
       const known = seen.get(qualified);
-      if (known === undefined) seen.set(qualified, place);
-      first.set(place, known ?? place);
+      if (known === undefined) seen.set(qualified, location);
+      first.set(location, known ?? location);
     }
   }
-  return (place: OraclePlace): string => first.get(key(place)) ?? key(place);
+  return (location: OracleLocation): string => first.get(key(location)) ?? key(location);
 };
 
 /** The outermost function or the method of a class that a definition is part of, as the oracle counts callers. */
@@ -76,7 +76,7 @@ export const compare = (graph: Graph, files: Files, oracle: OracleAnswer) => {
   const expectedUses = new Set<string>();
   const expectedEdges = new Set<string>();
   const isUnknown = createIsUnknown(oracle, one);
-  const declared = new Set(oracle.definitions.map((place) => `${place.path}:${place.line}`));
+  const declared = new Set(oracle.definitions.map((location) => `${location.path}:${location.line}`));
   for (const { path, line, target, caller } of oracle.uses) {
     expectedUses.add(`${one(target)} <- ${path}:${line}`);
     if (caller !== undefined) expectedEdges.add(`${one(caller)} -> ${one(target)}`);
@@ -89,11 +89,11 @@ export const compare = (graph: Graph, files: Files, oracle: OracleAnswer) => {
   let known = 0;
   for (const [path, { definitions }] of files.symbols)
     for (const [index, definition] of definitions.entries()) {
-      const place = { path, line: definition.line, name: definition.name };
-      const self = one(place);
+      const location = { path, line: definition.line, name: definition.name };
+      const self = one(location);
       if (counted.has(self)) {
         known += counted.delete(self) ? 1 : 0;
-        if (self === key(place) && COUNTED.has(definition.kind)) {
+        if (self === key(location) && COUNTED.has(definition.kind)) {
           const answer = graph.whereUsed(`${path}:${definition.qualified}`, {
             limit: Number.MAX_SAFE_INTEGER,
           });
@@ -153,7 +153,7 @@ export const compare = (graph: Graph, files: Files, oracle: OracleAnswer) => {
 };
 
 /** Whether the compiler says nothing about `path:line:name <- path:line`, by any name that the symbol has somewhere. */
-const createIsUnknown = ({ unknown, uses }: OracleAnswer, one: (place: OraclePlace) => string) => {
+const createIsUnknown = ({ unknown, uses }: OracleAnswer, one: (location: OracleLocation) => string) => {
   const names = new Map<string, Set<string>>();
   if (unknown !== undefined)
     for (const { target, name = target.name } of uses)

@@ -7,7 +7,7 @@ import {
   SymbolFlags,
   type Project as TypeScriptProject,
 } from "typescript/unstable/sync";
-import type { OracleAnswer, OraclePlace, OracleUse, Project } from "./oracle.ts";
+import type { OracleAnswer, OracleLocation, OracleUse, Project } from "./oracle.ts";
 
 const BATCH = 2000;
 
@@ -186,10 +186,10 @@ const answer = (project: Project, opened: TypeScriptProject, dialect: Dialect): 
   const pathOf = (name: string): string | undefined =>
     own.get(name.toLowerCase()) ??
     own.get(join(project.folder, relative(project.folder, name)).toLowerCase());
-  const definitions: OraclePlace[] = [];
+  const definitions: OracleLocation[] = [];
   const uses: OracleUse[] = [];
   const unknown = new Set<string>();
-  const placeOf = (node: Node): OraclePlace | undefined => {
+  const locationOf = (node: Node): OracleLocation | undefined => {
     const file = node.getSourceFile();
     const path = pathOf(file.fileName);
     if (path !== undefined && node.kind === SyntaxKind.Constructor)
@@ -198,15 +198,15 @@ const answer = (project: Project, opened: TypeScriptProject, dialect: Dialect): 
     if (path === undefined || name === undefined) return undefined;
     return { path, line: lineIn(file, lines)(name.getStart(file)), name: name.getText(file) };
   };
-  const targets = new Map<number, readonly OraclePlace[]>();
-  const targetsOf = (symbol: CompilerSymbol): readonly OraclePlace[] => {
+  const targets = new Map<number, readonly OracleLocation[]>();
+  const targetsOf = (symbol: CompilerSymbol): readonly OracleLocation[] => {
     const known = targets.get(symbol.id);
     if (known !== undefined) return known;
     const found = symbol.declarations.flatMap((handle) => {
       if (pathOf(handle.path) === undefined) return [];
       const node = handle.resolve(opened);
-      const place = node === undefined || !dialect.isCounted(node) ? undefined : placeOf(node);
-      return place === undefined ? [] : [place];
+      const location = node === undefined || !dialect.isCounted(node) ? undefined : locationOf(node);
+      return location === undefined ? [] : [location];
     });
     targets.set(symbol.id, found);
     return found;
@@ -226,8 +226,8 @@ const answer = (project: Project, opened: TypeScriptProject, dialect: Dialect): 
       for (const [index, node] of batch.entries()) {
         const defined = definedBy(dialect, node);
         if (defined !== undefined) {
-          const place = placeOf(defined);
-          if (place !== undefined && dialect.countsUnused(defined)) definitions.push(place);
+          const location = locationOf(defined);
+          if (location !== undefined && dialect.countsUnused(defined)) definitions.push(location);
           continue;
         }
         const symbol = dialect.meant(opened, node, symbols[index]);
@@ -241,12 +241,14 @@ const answer = (project: Project, opened: TypeScriptProject, dialect: Dialect): 
           line: line(node.getStart(file)),
           target,
           name: node.getText(file),
-          caller: around === undefined ? undefined : placeOf(around),
+          caller: around === undefined ? undefined : locationOf(around),
         });
       }
     }
   }
   const all = [...definitions, ...uses.map(({ target }) => target)];
-  const distinct = new Map(all.map((place) => [`${place.path}:${place.line}:${place.name}`, place]));
+  const distinct = new Map(
+    all.map((location) => [`${location.path}:${location.line}:${location.name}`, location]),
+  );
   return { definitions: [...distinct.values()], uses, ...(dialect.isPartial ? { unknown } : {}) };
 };

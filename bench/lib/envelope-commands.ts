@@ -16,11 +16,11 @@ const longEntries = (stdout: string): number =>
   stdout.split("\n").filter((line) => /^[-dl]/.test(line) && !/ \.{1,2}$/.test(line)).length;
 const jsonMatches = (stdout: string): number =>
   stdout.split("\n").filter((line) => line.startsWith('{"type":"match"')).length;
-const none = (): null => null;
+const noFact = (): null => null;
 const same = (stdout: string): string => stdout;
 
-const row = (words: string, fact: EnvelopeCommand["fact"]): EnvelopeCommand => {
-  const [program = "", ...rest] = words.split(" ");
+const row = (commandLine: string, fact: EnvelopeCommand["fact"]): EnvelopeCommand => {
+  const [program = "", ...rest] = commandLine.split(" ");
   return { argv: [program, ...rest], fact };
 };
 
@@ -29,7 +29,7 @@ export const COMMANDS: readonly EnvelopeCommand[] = [
   row("ls", lines),
   row("ls -la", longEntries),
   row("pwd", same),
-  row("git status --short", none),
+  row("git status --short", noFact),
   row("wc -l package.json", same),
   row("grep -n version package.json", numbered),
   row("cat tsconfig.json", same),
@@ -37,14 +37,14 @@ export const COMMANDS: readonly EnvelopeCommand[] = [
   row("grep -rn import src/core", numbered),
   row("grep -rc LlmcError src", counts),
   row("grep -rl LlmcError src", lines),
-  row("grep -rn -C2 throw src/host", none),
+  row("grep -rn -C2 throw src/host", noFact),
   row("rg -n export src", numbered),
   row("rg --json LlmcError src", jsonMatches),
   row("rg -n function node_modules/zod", numbered),
   row("find src -name *.ts", lines),
   row("find node_modules/zod -type f", lines),
   row("find node_modules -name package.json", lines),
-  row("ls -R src", none),
+  row("ls -R src", noFact),
   row("ls -l node_modules", longEntries),
   row("ls -laR src/host", longEntries),
   row("cat package-lock.json", lastLine),

@@ -28,13 +28,13 @@ const start = async (command: string, args: readonly string[]): Promise<HttpServ
     stdio: ["ignore", "pipe", "pipe"],
   });
   const exited = once(child, "close").then(([code]) => code as number | null);
-  let said = "";
+  let output = "";
   // Read and dropped, as a supervisor would read it.
   child.stderr.on("data", () => {});
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-      const found = /http:\/\/[^/\s]+(?=\/mcp)/.exec(said)?.[0];
+      output += text;
+      const found = /http:\/\/[^/\s]+(?=\/mcp)/.exec(output)?.[0];
       if (found !== undefined) resolve(found);
     });
     child.once("close", (code) => reject(new Error(`${command} ended with ${code} before it listened`)));

@@ -5,7 +5,7 @@ import { userFolders } from "../../src/config/user-folders.ts";
 import { createThreadRetrieval } from "../../src/retrieve/thread-retrieval.ts";
 import { peakMb } from "./resident.ts";
 
-/** What a run is told, as JSON in its only argument. */
+/** The parameters of a run, as JSON in its only argument. */
 export interface IndexRun {
   readonly workspace: string;
   readonly threads: number;

@@ -1,21 +1,31 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readEmbedderFiles } from "../../src/host/os/assets.ts";
 import { createLocalRetrieval } from "../../src/retrieve/local-retrieval.ts";
+import { planRetrieval } from "../../src/retrieve/plan.ts";
 import { shapeOf } from "../../src/retrieve/rank/query-shape.ts";
 import type { Snippet } from "../../src/retrieve/rank/search-request.ts";
 import { EVIDENCE_WEIGHTS, type EvidenceWeights } from "../../src/retrieve/report/evidence.ts";
 import { chunkTerms } from "../../src/retrieve/terms/chunk-terms.ts";
 import { createLexicalIndex } from "../../src/retrieve/terms/lexical-index.ts";
+import { renderPlan } from "../../src/tools/rag-plan.ts";
 import { type BugReport, filesOf, foldersOf } from "./localisation-set.ts";
+import {
+  addVersion,
+  MIN_CHUNKS,
+  togetherFolders,
+  versionsInTurn,
+  writeHistory,
+} from "./localisation-together.ts";
 import { llmc, startServer } from "./server-process.ts";
 
 /** One answer: the files, best first, and what it took. */
 export interface Located {
   readonly files: readonly string[];
   readonly ms: number;
-  /** What a model gets to read. */
+  /** What a model gets to read of `rag_search`, and of `rag_plan`. */
   readonly text: string;
+  readonly plan: string;
 }
 
 /** The project of one report, indexed and warm. */
@@ -70,7 +80,9 @@ export const openInProcess =
     const { chunks } = await engine.index({});
     const search = (bounds: { readonly k: number; readonly budgetTokens: number }) =>
       engine.search({ query: report.text, scope: "auto", ...bounds });
-    const answer = toText((await search(DEFAULT_ANSWER)).value);
+    const text = toText((await search(DEFAULT_ANSWER)).value);
+    const planned = await planRetrieval({ query: report.text, scope: "auto" }, engine);
+    const plan = renderPlan(planned.value);
     return {
       chunks,
       ask: async (given = EVIDENCE_WEIGHTS) => {
@@ -78,12 +90,14 @@ export const openInProcess =
         const startedMs = performance.now();
         const { value } = await search({ k: K, budgetTokens: BUDGET_TOKENS });
         const ms = performance.now() - startedMs;
-        return { files: filesOf(value.map(({ path }) => path)), ms, text: answer };
+        return { files: filesOf(value.map(({ path }) => path)), ms, text, plan };
       },
       close: () => engine.close(),
     };
   };
 
+/** A question spends a tenth of a second on commits: some questions read all of them. */
+const WARM_UP = 5;
 /** The length of a usual report. */
 const REPORT_CHARS = 2000;
 
@@ -93,39 +107,70 @@ const cpuMs = (): number => {
   return (user + system) / 1000;
 };
 
-/** Milliseconds of the answers in one workspace that holds a version of every project: some 20,000 chunks. */
+/** Filled up to the longest question that is taken. */
+const filled = (text: string): string => text.repeat(Math.ceil(32_768 / text.length)).slice(0, 32_768);
+
+/** Questions that somebody wrote to keep the server busy. */
+const HOSTILE: Readonly<Record<string, string>> = {
+  parentheses: filled("("),
+  "nested calls": `Title\n\`\`\`python\n${filled("f(")}`,
+  frames: filled('  File "/x/lib/axes.py", line 1, in plot\n'),
+  "paths of frames": Array.from({ length: 700 }, (_, i) => `  File "/x/${i}/axes.py", line 1, in p${i}`).join(
+    "\n",
+  ),
+  names: `Title\n${Array.from({ length: 4000 }, (_, i) => `\`a${i}.b\``).join(" ")}`,
+  "common names": `Title\n${filled("`__init__` `fit` `plot` `self` ")}`,
+  messages: `Title\n${Array.from({ length: 700 }, (_, i) => `ValueError: the value of the array is not ${i}`).join("\n")}`,
+  words: Array.from({ length: 5000 }, (_, i) => `value${i} array`).join("\n"),
+  "common words": `Title\n${filled("the value of an array in the figure is not the same as the axis ")}`,
+  "spaces and dashes": `Title\n${filled(" - ")}x`,
+};
+
+/** What one answer took. */
+export interface AnswerTime {
+  readonly ms: number;
+  readonly cpuMs: number;
+}
+
+export interface TimesTogether {
+  readonly chunks: number;
+  readonly usual: readonly AnswerTime[];
+  readonly hostile: ReadonlyMap<string, AnswerTime>;
+}
+
+const timed = async (work: () => Promise<unknown>): Promise<AnswerTime> => {
+  const [startedMs, usedMs] = [performance.now(), cpuMs()];
+  await work();
+  return { ms: performance.now() - startedMs, cpuMs: cpuMs() - usedMs };
+};
+
+/**
+ * The time of answers in one workspace that holds versions of every project, at least 20,000 chunks where the set has as many,
+ * with documents and a history.
+ */
 export const timeTogether = async (
   cache: string,
   reports: readonly BugReport[],
   threads: number,
-): Promise<{ readonly chunks: number; readonly ms: readonly number[]; readonly cpu: readonly number[] }> => {
-  const together = {
-    workspace: join(cache, "together", "tree"),
-    userState: join(cache, "together", "state"),
-  };
-  for (const [project, own] of Map.groupBy(reports, (report) => report.project)) {
-    const into = join(together.workspace, project);
-    const last = own.at(-1);
-    if (last === undefined || existsSync(into)) continue;
-    const { workspace } = foldersOf(cache, last);
-    cpSync(workspace, into, { recursive: true, filter: (path) => !path.includes("/.llmc") });
-  }
-  mkdirSync(together.userState, { recursive: true });
-  const engine = openEngine(together, threads);
+): Promise<TimesTogether> => {
+  const folders = togetherFolders(cache);
+  const engine = openEngine(folders, threads);
   try {
-    const { chunks } = await engine.index({});
-    const ask = (query: string) => engine.search({ query, scope: "auto", ...DEFAULT_ANSWER });
-    // The first question loads the symbol graph and the grammar.
-    await ask(reports[0]?.text ?? "");
-    const ms: number[] = [];
-    const cpu: number[] = [];
-    for (const { text } of reports) {
-      const [startedMs, usedMs] = [performance.now(), cpuMs()];
-      await ask(text.slice(0, REPORT_CHARS));
-      ms.push(performance.now() - startedMs);
-      cpu.push(cpuMs() - usedMs);
+    let chunks = 0;
+    for (const report of versionsInTurn(reports)) {
+      if (chunks >= MIN_CHUNKS) break;
+      addVersion(cache, folders.workspace, report);
+      chunks = (await engine.index({})).chunks;
     }
-    return { chunks, ms, cpu };
+    writeHistory(folders.workspace);
+    const ask = (query: string) => engine.search({ query, scope: "auto", ...DEFAULT_ANSWER });
+    // The first questions load the symbol graph, the grammar and the commits.
+    for (const { text } of reports.slice(0, WARM_UP)) await ask(text.slice(0, REPORT_CHARS));
+    const usual: AnswerTime[] = [];
+    for (const { text } of reports) usual.push(await timed(() => ask(text.slice(0, REPORT_CHARS))));
+    const hostile = new Map<string, AnswerTime>();
+    for (const [kind, text] of Object.entries(HOSTILE)) hostile.set(kind, await timed(() => ask(text)));
+    return { chunks, usual, hostile };
   } finally {
     await engine.close();
   }
@@ -159,7 +204,8 @@ export const openThroughProgram =
         const { data } = structured as FoundSnippets;
         const files = filesOf(data.snippets.map(({ src }) => src.slice(0, src.lastIndexOf("#"))));
         const { text } = await search(DEFAULT_ANSWER.k, DEFAULT_ANSWER.budgetTokens);
-        return { files, ms, text };
+        const plan = (await server.ask("rag_plan", { query: report.text })).text;
+        return { files, ms, text, plan };
       },
       close: () => server.close(),
     };
@@ -186,7 +232,7 @@ export const openBm25 =
         const startedMs = performance.now();
         const found = index.search(terms, 200);
         const ms = performance.now() - startedMs;
-        return { files: filesOf(found.flatMap(({ id }) => paths[id] ?? [])), ms, text: "" };
+        return { files: filesOf(found.flatMap(({ id }) => paths[id] ?? [])), ms, text: "", plan: "" };
       },
       close: async () => {},
     };

@@ -6,6 +6,8 @@ import { dirname, join } from "node:path";
 export interface BugReport {
   readonly id: string;
   readonly project: string;
+  /** The version of the project; several reports may share it. */
+  readonly tree: string;
   readonly text: string;
   readonly gold: ReadonlySet<string>;
 }
@@ -30,15 +32,15 @@ const readLines = <T>(path: string): readonly T[] =>
 /** Where a report's project is, and where what belongs to its index is kept. */
 export const foldersOf = (
   cache: string,
-  { id }: BugReport,
+  { tree }: BugReport,
 ): { readonly workspace: string; readonly userState: string } => ({
-  workspace: join(cache, id, "tree"),
+  workspace: join(cache, tree, "tree"),
   // As the program finds it below XDG_STATE_HOME, so that both use one index.
-  userState: join(cache, id, "state", "llmc"),
+  userState: join(cache, tree, "state", "llmc"),
 });
 
 const unpack = (folder: string, into: string, reports: readonly BugReport[]): void => {
-  const doneOf = ({ id }: BugReport): string => join(into, id, "done");
+  const doneOf = ({ tree }: BugReport): string => join(into, tree, "done");
   if (reports.every((report) => existsSync(doneOf(report)))) return;
   const texts = new Map(
     readLines<{ readonly h: string; readonly t: string }>(join(folder, "blobs.jsonl.xz")).map(({ h, t }) => [
@@ -55,7 +57,7 @@ const unpack = (folder: string, into: string, reports: readonly BugReport[]): vo
     if (existsSync(doneOf(report))) continue;
     const { workspace, userState } = foldersOf(into, report);
     mkdirSync(userState, { recursive: true });
-    for (const [path, hash] of Object.entries(trees.get(report.id) ?? {})) {
+    for (const [path, hash] of Object.entries(trees.get(report.tree) ?? {})) {
       const file = join(workspace, path);
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, texts.get(hash) ?? "");
@@ -71,9 +73,16 @@ export const readLocalisationSet = (folder: string): LocalisationSet | undefined
   const reports = readLines<{
     readonly _id: string;
     readonly repo: string;
+    readonly tree?: string;
     readonly text: string;
     readonly gold: readonly string[];
-  }>(queries).map(({ _id, repo, text, gold }) => ({ id: _id, project: repo, text, gold: new Set(gold) }));
+  }>(queries).map(({ _id, repo, tree = _id, text, gold }) => ({
+    id: _id,
+    project: repo,
+    tree,
+    text,
+    gold: new Set(gold),
+  }));
   return { reports, unpack: (into) => unpack(folder, into, reports) };
 };
 

@@ -160,15 +160,18 @@ const startPeer = async (peer: Peer, root: string): Promise<RunningPeer> => {
   return { id: peer.id, name: `${peer.name} ${peer.version}`, server, [Symbol.asyncDispose]: stop };
 };
 
-/** The first lines of what npm or the server said name the trouble. */
+/** The first lines that npm or the server wrote name the problem. */
 const explain = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).trim().split("\n").slice(0, 3).join(" / ");
 
 /** Starts all peers on a directory. One that cannot be had is named, and the others go on. */
-export const startPeers = async (root: string): Promise<RunningPeers> => {
+export const startPeers = async (
+  root: string,
+  wanted: readonly PeerId[] = PEERS.map(({ id }) => id),
+): Promise<RunningPeers> => {
   const running: RunningPeer[] = [];
   const missing: string[] = [];
-  for (const peer of PEERS) {
+  for (const peer of PEERS.filter(({ id }) => wanted.includes(id))) {
     try {
       running.push(await startPeer(peer, root));
     } catch (error) {

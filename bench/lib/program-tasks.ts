@@ -1,3 +1,5 @@
+import { setTimeout } from "node:timers/promises";
+import { isComplete, PAGE, resultsOn, sessionOf } from "./commander-search.ts";
 import type { McpClient } from "./mcp-client.ts";
 import type { ProgramTree } from "./program-tree.ts";
 
@@ -11,7 +13,11 @@ export interface ProgramTask {
   readonly program: string;
   /** Does the task with single calls; returns the answer, read from nothing but their texts. */
   byCalls(ask: Ask): Promise<unknown>;
+  /** The same with Desktop Commander: its own tools where it has one, and its shell for git. */
+  byCommander(ask: Ask, root: string): Promise<unknown>;
   expected(tree: ProgramTree): unknown;
+  /** What is wrong with the files afterwards. */
+  wrongFiles?(tree: ProgramTree): readonly string[];
 }
 
 const sorted = (names: Iterable<string>): readonly string[] => [...names].toSorted();
@@ -19,7 +25,55 @@ const sorted = (names: Iterable<string>): readonly string[] => [...names].toSort
 const matches = (text: string, pattern: RegExp): readonly string[] =>
   [...text.matchAll(pattern)].map(([whole, first]) => first ?? whole);
 
-const BLAME = `git blame --line-porcelain`;
+/** One line per file: commit, author, date, number and text. */
+const BLAME = "git blame -L /TODO/,+1";
+const BLAMED = /\(([A-Z][a-z]+) +\d{4}-/;
+
+const countAuthors = (text: string): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const author of matches(text, new RegExp(BLAMED, "g"))) counts[author] = (counts[author] ?? 0) + 1;
+  return counts;
+};
+
+/** Long enough for a search here to have ended, and for a model's next thought. */
+const THINKING_MS = 1500;
+
+/** All pages of a content search with Desktop Commander. */
+const searchCommander = async (ask: Ask, path: string, pattern: string): Promise<string> => {
+  const args = { path, pattern, searchType: "content", contextLines: 0, ignoreCase: false };
+  let text = await ask("start_search", args);
+  if (isComplete(text) && resultsOn(text) < PAGE && !text.includes("More results")) return text;
+  await setTimeout(THINKING_MS);
+  const sessionId = sessionOf(text);
+  text = "";
+  for (let offset = 0; ; offset += PAGE) {
+    const page = await ask("get_more_search_results", { sessionId, offset, length: PAGE });
+    text += page;
+    if (resultsOn(page) < PAGE) return text;
+  }
+};
+
+/** Paths and texts of the lines that it found. */
+const foundLines = (text: string): readonly { readonly path: string; readonly line: string }[] =>
+  [...text.matchAll(/^📄 (.+?):(\d+) - (.*)$/gmu)].map(([, path = "", , line = ""]) => ({ path, line }));
+
+/** A command in Desktop Commander's shell. It answers before a slow one has ended, and loses some output of a fast one. */
+const runCommander = async (ask: Ask, command: string, isEnough: RegExp): Promise<string> => {
+  for (let attempt = 0; ; attempt++) {
+    const first = await ask("start_process", { command, timeout_ms: 5000 });
+    if (isEnough.test(first)) return first;
+    await setTimeout(THINKING_MS);
+    const more = await ask("read_process_output", { pid: Number(/PID (\d+)/.exec(first)?.[1]) });
+    if (isEnough.test(more) || attempt === 5) return more;
+  }
+};
+
+const editCommander = (ask: Ask, path: string, from: string, to: string): Promise<string> =>
+  ask("edit_block", { file_path: path, old_string: from, new_string: to });
+
+/** A failed test in what ripgrep shows of a report: the lines of its name, status and duration. */
+const FAILED_TEST =
+  /packages\/(p\d+)\/report\.json-\s*"name": "([^"]+)",\n[^\n]*"failed",\n[^\n]*"duration_ms": (\d+)/g;
 
 export const TASKS: readonly ProgramTask[] = [
   {
@@ -34,13 +88,18 @@ await Promise.all(hits.map(async ({ path, line }) => {
 }));
 counts`,
     byCalls: async (ask) => {
-      const found = await ask("run_cmd", { command: "rg -n TODO src" });
-      const files = [...new Set(matches(found, /(src\/parts\/part\d+\.ts)/g))];
+      const found = await ask("run_cmd", { command: "rg -l TODO src", raw: true });
+      const files = matches(found, /(src\/parts\/part\d+\.ts)/g);
+      const blames = files.map((file) => `${BLAME} ${file}`);
+      return countAuthors(await ask("run_cmd", { command: blames.join("; ") }));
+    },
+    byCommander: async (ask, root) => {
+      const found = foundLines(await searchCommander(ask, `${root}/src`, "TODO"));
       const counts: Record<string, number> = {};
-      for (const file of files) {
-        const text = await ask("run_cmd", { command: `${BLAME} -L /TODO/,+1 ${file}`, raw: true });
-        const author = /^author (.*)$/m.exec(text)?.[1] ?? "";
-        counts[author] = (counts[author] ?? 0) + 1;
+      for (const path of new Set(found.map((each) => each.path))) {
+        const command = `cd ${root} && ${BLAME} ${path}`;
+        for (const author of Object.keys(countAuthors(await runCommander(ask, command, BLAMED))))
+          counts[author] = (counts[author] ?? 0) + 1;
       }
       return counts;
     },
@@ -55,7 +114,8 @@ for (const path of paths) {
   const { content } = await tools.linux_fs_read({ path });
   await tools.linux_fs_write({ path, content: content.replace(/\\bload\\b(?!\\.)/g, "loadInput") });
 }
-const left = await tools.linux_search_content({ pattern: "\\\\bload\\\\b(?!\\\\.)|\\\\bload\\\\(", ignore_case: false, context_lines: 0 }).catch(() => ({ total_hits: 0 }));
+const left = await tools.linux_search_content({ pattern: "\\\\bload(\\\\(| [}=])", ignore_case: false, context_lines: 0 });
+if (left.total_hits > 0) throw new Error("left: " + left.total_hits);
 paths.length`,
     byCalls: async (ask) => {
       const found = await ask("run_cmd", { command: "rg -l '\\bload\\b' src", raw: true });
@@ -73,14 +133,32 @@ paths.length`,
       await ask("run_cmd", { command: "rg -c '\\bload\\(' src || true" }).catch(() => "");
       return files.length;
     },
+    byCommander: async (ask, root) => {
+      const found = foundLines(await searchCommander(ask, `${root}/src`, "\\bload\\b"));
+      const paths = [...new Set(found.map((each) => each.path))];
+      for (const path of paths) {
+        const isDefinition = path.endsWith("lib/load.ts");
+        await editCommander(
+          ask,
+          path,
+          isDefinition ? "const load =" : "{ load }",
+          isDefinition ? "const loadInput =" : "{ loadInput }",
+        );
+        if (Number(/part(\d+)/.exec(path)?.[1] ?? 99) < 50)
+          await editCommander(ask, path, "= load(", "= loadInput(");
+      }
+      await searchCommander(ask, `${root}/src`, "\\bload\\(");
+      return paths.length;
+    },
     expected: ({ renamed }) => renamed,
+    wrongFiles: ({ wrongAfterRename }) => wrongAfterRename(),
   },
   {
     id: "P3",
     title: "join two searches",
-    program: `const find = async (pattern) => new Set((await tools.linux_search_content({ pattern, literal: true, root: "src", context_lines: 0, max_results: 1000 })).hits.map((h) => h.path));
-const [a, b] = await Promise.all([find("lib/config.ts"), find("console.log")]);
-[...a].filter((path) => b.has(path)).sort()`,
+    program: `const find = async (text) => (await tools.run_cmd({ command: "rg -l " + text + " src" })).data.stdout.trim().split("\\n");
+const logging = await find("console.log");
+(await find("lib/config.ts")).filter((path) => logging.includes(path)).sort()`,
     byCalls: async (ask) => {
       const list = async (pattern: string): Promise<ReadonlySet<string>> =>
         new Set(
@@ -88,6 +166,12 @@ const [a, b] = await Promise.all([find("lib/config.ts"), find("console.log")]);
         );
       const [one, other] = [await list("lib/config.ts"), await list("console.log")];
       return sorted([...one].filter((path) => other.has(path)));
+    },
+    byCommander: async (ask, root) => {
+      const list = async (pattern: string): Promise<ReadonlySet<string>> =>
+        new Set(foundLines(await searchCommander(ask, `${root}/src`, pattern)).map(({ path }) => path));
+      const [one, other] = [await list("lib/config.ts"), await list("console.log")];
+      return sorted([...one].filter((path) => other.has(path)).map((path) => path.slice(root.length + 1)));
     },
     expected: ({ joined }) => sorted(joined),
   },
@@ -103,13 +187,32 @@ for (const name of names) {
 }
 summary`,
     byCalls: async (ask) => {
+      const counted = await ask("run_cmd", { command: `rg -c '"status"' packages`, raw: true });
+      const tests = new Map(
+        [...counted.matchAll(/packages\/(p\d+)\/report\.json:(\d+)/g)].map(([, name = "", count]) => [
+          name,
+          Number(count),
+        ]),
+      );
+      const text = await ask("run_cmd", { command: `rg -B1 -A1 '"status": "failed"' packages`, raw: true });
+      const failed = [...text.matchAll(FAILED_TEST)].map(([, at = "", name = "", ms]) => ({
+        at,
+        name,
+        ms: Number(ms),
+      }));
+      return Object.fromEntries(
+        [...tests].map(([at, count]) => {
+          const own = failed.filter((each) => each.at === at).toSorted((one, other) => other.ms - one.ms);
+          return [at, { tests: count, failed: own.length, slowest: own[0]?.name }];
+        }),
+      );
+    },
+    byCommander: async (ask, root) => {
       const summary: Record<string, unknown> = {};
-      const names = matches(await ask("list_dir", { path: "packages" }), /(p\d+)\//g);
-      for (const name of names) {
-        const text = await ask("read_file", { path: `packages/${name}/report.json`, limit: 10_000 });
-        const { tests } = JSON.parse(
-          text.replace(/\n?\[[^\n]*\]\s*$/, (note) => (note.includes("sha256") ? "" : note)),
-        ) as {
+      const listed = await ask("list_directory", { path: `${root}/packages`, depth: 1 });
+      for (const name of new Set(matches(listed, /\b(p\d+)\b/g))) {
+        const text = await ask("read_file", { path: `${root}/packages/${name}/report.json` });
+        const { tests } = JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1)) as {
           tests: { name: string; status: string; duration_ms: number }[];
         };
         const failed = tests.filter(({ status }) => status === "failed");
@@ -133,6 +236,15 @@ names.filter((_, i) => used[i] === 1).sort()`,
       const uses = await ask("run_cmd", { command: "rg -o '\\bvalue\\d+\\b' -I -N src", raw: true });
       const counts = new Map<string, number>();
       for (const name of matches(uses, /(value\d+)/g)) counts.set(name, (counts.get(name) ?? 0) + 1);
+      return sorted(names.filter((name) => counts.get(name) === 1));
+    },
+    byCommander: async (ask, root) => {
+      const exported = foundLines(await searchCommander(ask, `${root}/src/parts`, "export const \\w+"));
+      const names = exported.map(({ line }) => /export const (\w+)/.exec(line)?.[1] ?? "");
+      const counts = new Map<string, number>();
+      for (const { line } of foundLines(await searchCommander(ask, `${root}/src`, "\\bvalue\\d+\\b")))
+        for (const name of new Set(matches(line, /(value\d+)/g)))
+          counts.set(name, (counts.get(name) ?? 0) + 1);
       return sorted(names.filter((name) => counts.get(name) === 1));
     },
     expected: ({ deadExports }) => sorted(deadExports),

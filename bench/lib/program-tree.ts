@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** A small project whose facts are known: who wrote which TODO, what is used where, which tests fail. */
@@ -13,6 +13,8 @@ export interface ProgramTree {
   readonly deadExports: readonly string[];
   /** How many files name the symbol that is renamed. */
   readonly renamed: number;
+  /** The files that differ from what the rename has to make of them. */
+  wrongAfterRename(): readonly string[];
 }
 
 const AUTHORS = ["Ann", "Bob", "Cem", "Dua"];
@@ -49,6 +51,9 @@ const reportOf = (at: number) =>
     file: `packages/p${at}/test/thing${test}.test.ts`,
   }));
 
+/** The symbol, and not the file of that name. */
+const rename = (text: string): string => text.replaceAll(/\bload\b(?!\.ts)/g, "loadInput");
+
 const git = (root: string, args: readonly string[], author = "Ann"): void => {
   const env = { ...process.env, GIT_AUTHOR_NAME: author, GIT_AUTHOR_EMAIL: "a@example.org" };
   const own = ["-c", "user.name=Bench", "-c", "user.email=bench@example.org"];
@@ -56,7 +61,9 @@ const git = (root: string, args: readonly string[], author = "Ann"): void => {
 };
 
 export const createProgramTree = (root: string): ProgramTree => {
+  const sources = new Map<string, string>();
   const write = (path: string, text: string): void => {
+    if (path.startsWith("src/")) sources.set(path, text);
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   };
@@ -88,5 +95,9 @@ export const createProgramTree = (root: string): ProgramTree => {
     failures,
     deadExports: parts.filter((at) => at % 6 === 5).map((at) => `value${at}`),
     renamed: FILES + 1,
+    wrongAfterRename: () =>
+      [...sources]
+        .filter(([path, text]) => readFileSync(join(root, path), "utf8") !== rename(text))
+        .map(([path]) => path),
   };
 };

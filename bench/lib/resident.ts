@@ -8,6 +8,12 @@ const statusMb = async (pid: number, field: "VmRSS" | "VmHWM"): Promise<number> 
 /** Resident memory of a process, in MiB (Linux). */
 export const residentMb = (pid: number): Promise<number> => statusMb(pid, "VmRSS");
 
+/** The same with a page that several processes share divided among them: these may be added up. */
+export const proportionalMb = async (pid: number): Promise<number> => {
+  const rollup = await readFile(`/proc/${pid}/smaps_rollup`, "utf8");
+  return Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1]) / 1024;
+};
+
 /** The most it was since the last reset: what a look now and then would miss. */
 export const peakMb = (pid: number): Promise<number> => statusMb(pid, "VmHWM");
 

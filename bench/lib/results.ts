@@ -4,6 +4,11 @@ import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import type { Figures, Report } from "./report.ts";
 
+interface Saved {
+  readonly run: Figures;
+  readonly figures: Figures;
+}
+
 const git = (repository: string, ...args: readonly string[]): string =>
   execFileSync("git", ["-C", repository, ...args], { encoding: "utf8" }).trim();
 
@@ -17,13 +22,15 @@ const describeRun = (repository: string): Figures => ({
   uncommitted: git(repository, "status", "--porcelain", "--", "src", "bin", "package-lock.json") !== "",
 });
 
-/** Adds the reports to the file of this commit; benchmarks that did not run keep their figures. Returns its path. */
+/** Adds the reports to the file of this commit; what was not measured this time keeps its figures. Returns its path. */
 export const saveResults = (repository: string, reports: ReadonlyMap<string, Report>): string => {
   const folder = join(repository, "bench", "results");
   const path = join(folder, `${git(repository, "rev-parse", "--short", "HEAD")}.json`);
-  const kept = existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Figures) : {};
+  const kept = existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Record<string, Saved>) : {};
   const run = describeRun(repository);
-  const added = [...reports].map(([name, { figures }]) => [name, { run, figures }] as const);
+  const added = [...reports].map(
+    ([name, { figures }]) => [name, { run, figures: { ...kept[name]?.figures, ...figures } }] as const,
+  );
   mkdirSync(folder, { recursive: true });
   writeFileSync(path, `${JSON.stringify({ ...kept, ...Object.fromEntries(added) }, null, 2)}\n`);
   return path;

@@ -18,7 +18,7 @@ const LIMITS = ["--set", `mcp.rag.top_k=${MAX_K}`, "--set", `mcp.rag.token_budge
 /** What an answer holds where nobody configured anything. */
 const DEFAULT_ANSWER = { k: 3, budget_tokens: 600 };
 
-const LOOK_EVERY_MS = 200;
+const POLL_MS = 200;
 /** A model makes some fifty vectors a second. */
 const PATIENCE_MS = 1_800_000;
 
@@ -42,7 +42,7 @@ const whenIndexed = async (server: ServerProcess): Promise<void> => {
   const deadline = performance.now() + PATIENCE_MS;
   while ((await search(server, "anything", 1)).meta.index !== "ready") {
     if (performance.now() > deadline) throw new Error("The index was not ready in half an hour.");
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 };
 

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 export interface Launch {
@@ -83,14 +84,14 @@ export const startServer = ({ command, args, env = {} }: Launch): ServerProcess 
   const waiting = new Map<number, { resolve(reply: Reply, at: number): void; reject(error: Error): void }>();
   let lastId = 0;
   let unread = "";
-  let lastWords: Buffer | undefined;
+  let lastOutput: Buffer | undefined;
 
   const exited = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
     child.once("error", () => resolve());
   });
   const fail = (why: string): void => {
-    for (const { reject } of waiting.values()) reject(new Error(`${command}: ${why}\n${lastWords ?? ""}`));
+    for (const { reject } of waiting.values()) reject(new Error(`${command}: ${why}\n${lastOutput ?? ""}`));
     waiting.clear();
   };
   child.once("error", (error) => fail(error.message));
@@ -98,7 +99,7 @@ export const startServer = ({ command, args, env = {} }: Launch): ServerProcess 
   child.stdin.on("error", () => {});
   // Read and dropped, as cheaply as can be: the reader's time is part of what is measured.
   child.stderr.on("data", (chunk: Buffer) => {
-    lastWords = chunk;
+    lastOutput = chunk;
   });
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     const at = performance.now();
@@ -169,6 +170,17 @@ export const timeToFirstList = async (launch: Launch): Promise<number> => {
   const ms = performance.now() - startedAt;
   await server.close();
   return ms;
+};
+
+/** Until the compiled code of the next start is kept, which is put off until the client has its first answers. */
+const SERVE_MS = 8000;
+
+/** A start uses what the last one left when it had served for a few seconds, as every server of a client does. */
+export const serveAWhile = async (launch: Launch): Promise<void> => {
+  const server = startServer(launch);
+  await server.handshake();
+  await sleep(SERVE_MS);
+  await server.close();
 };
 
 /** Both sides of a comparison run on the Node that runs the benchmark. */

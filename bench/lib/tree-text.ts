@@ -23,9 +23,9 @@ export const createDice = (seed: number): Dice => {
   return { below, pick };
 };
 
-const words = (text: string): readonly string[] => text.trim().split(/\s+/);
+const split = (text: string): readonly string[] => text.trim().split(/\s+/);
 
-const NOUNS = words(`
+const NOUNS = split(`
   account address basket batch branch bucket campaign carrier catalog category channel charge client
   coupon courier currency customer delivery discount document entry event extract feature filter gateway
   gift handler intake invoice item journal ledger label limit listing location market member message
@@ -35,7 +35,7 @@ const NOUNS = words(`
   tracking transfer trigger update vendor voucher wallet warehouse webhook window zone
 `);
 
-const VERBS = words(`
+const VERBS = split(`
   accept add apply archive assign attach build cancel check clear close collect compare compute confirm
   convert copy count create deliver detach disable enable expire fetch find freeze get hold join list load
   lock lookup mark merge move notify open pack parse post prepare publish queue read rebuild refresh
@@ -71,10 +71,10 @@ const methodName = (dice: Dice): string =>
   dice.below(80) === 0 ? COMMON_METHOD : `${dice.pick(VERBS)}_${dice.pick(NOUNS)}`;
 
 const sentence = (dice: Dice): string => {
-  const words = Array.from({ length: 8 + dice.below(9) }, (_, i) =>
+  const split = Array.from({ length: 8 + dice.below(9) }, (_, i) =>
     dice.pick(i % 3 === 0 ? VERBS : i % 3 === 1 ? ["the", "a", "each", "every", "its", "no"] : NOUNS),
   );
-  return `${capital(words.join(" "))}.`;
+  return `${capital(split.join(" "))}.`;
 };
 
 const pythonStatement = (dice: Dice): string => {

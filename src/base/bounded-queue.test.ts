@@ -14,9 +14,9 @@ describe("REQ-D12 FAIL-D11 a bounded queue", () => {
     const { run } = createBoundedQueue(() => ({ maxRunning: 2, maxWaiting: 3 }));
     const gate = held();
     let running = 0;
-    let most = 0;
+    let peak = 0;
     const work = async (): Promise<void> => {
-      most = Math.max(most, ++running);
+      peak = Math.max(peak, ++running);
       await gate.until;
       running--;
     };
@@ -24,7 +24,7 @@ describe("REQ-D12 FAIL-D11 a bounded queue", () => {
     await expect(run(work, undefined)).rejects.toMatchObject({ code: "busy", retryable: true });
     gate.release();
     await Promise.all(taken);
-    expect([most, running]).toEqual([2, 0]);
+    expect([peak, running]).toEqual([2, 0]);
     await run(async () => {}, undefined);
   });
 

@@ -68,6 +68,7 @@ const createShares = (limits: () => QueueLimits) => {
 
   return {
     running: () => running,
+    waiting: () => [...shares.values()].reduce((sum, { waiting }) => sum + (waiting?.size ?? 0), 0),
     shareOf,
     forgetIfEmpty,
     tryEnter,
@@ -147,6 +148,8 @@ export const createBoundedQueue = (limits: () => QueueLimits, refuse = tooMany) 
     /** Waits to start. Rejects with the signal's reason, and with `busy` if too many are already waiting. */
     wait,
     release: (principal = ""): void => shares.release(principal),
+    /** How much runs and how much waits at the moment, of all principals. */
+    load: () => ({ running: shares.running(), waiting: shares.waiting() }),
     /** Runs the work within the limits. */
     run,
   };

@@ -1,6 +1,7 @@
 interface Entry {
   readonly value: unknown;
   readonly bytes: number;
+  readonly madeAt: number;
   readonly endsAt: number;
 }
 
@@ -22,6 +23,13 @@ export interface Cache<T> {
   get(key: string, make: () => T): T;
   /** Forgets every value: what they were made from has changed. */
   clear(): void;
+}
+
+/** The same, for values that are made elsewhere or have a time of their own. */
+export interface TimedCache<T> extends Cache<T> {
+  /** The value of a key, if it is kept and not older than this: whoever kept it may have wanted it for longer. */
+  peek(key: string, maxAgeMs?: number): T | undefined;
+  put(key: string, value: T, ttlMs: number): void;
 }
 
 interface CachesOptions {
@@ -61,7 +69,7 @@ export const createCaches = ({ maxBytes, now }: CachesOptions) => {
   };
 
   return {
-    open: <T>(name: string, ttlMs: number): Cache<T> => {
+    open: <T>(name: string, ttlMs: number): TimedCache<T> => {
       const use: Use = { hits: 0, misses: 0 };
       uses.set(name, use);
       const prefix = `${name}\0`;
@@ -75,9 +83,21 @@ export const createCaches = ({ maxBytes, now }: CachesOptions) => {
           }
           use.misses++;
           const value = make();
-          add(prefix + key, { value, bytes: sizeOf(key, value), endsAt: now() + ttlMs });
+          add(prefix + key, { value, bytes: sizeOf(key, value), madeAt: now(), endsAt: now() + ttlMs });
           return value;
         },
+        peek: (key, maxAgeMs = Number.POSITIVE_INFINITY) => {
+          const known = entries.get(prefix + key);
+          if (known === undefined || Math.min(known.endsAt, known.madeAt + maxAgeMs) <= now()) {
+            use.misses++;
+            return undefined;
+          }
+          use.hits++;
+          add(prefix + key, known);
+          return known.value as T;
+        },
+        put: (key, value, ownTtlMs) =>
+          add(prefix + key, { value, bytes: sizeOf(key, value), madeAt: now(), endsAt: now() + ownTtlMs }),
         clear: () => {
           for (const key of [...entries.keys()]) if (key.startsWith(prefix)) remove(key);
         },

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type BreakerState, createCircuitBreaker, isBreakerRefusal } from "./circuit-breaker.ts";
 import { LlmcError } from "./error.ts";
+import type { ErrorCode } from "./error-table.ts";
 
 const open = (threshold = 5) => {
   const clock = { ms: 1_000 };
@@ -13,10 +14,11 @@ const open = (threshold = 5) => {
     onState: (state) => states.push(state),
   });
   let ran = 0;
-  const attempt = (code?: "unavailable" | "timeout" | "invalid_args" | "cancelled" | "not ours") =>
+  const attempt = (code?: ErrorCode | "not ours", wait: Promise<void> = Promise.resolve()) =>
     breaker
       .run(async () => {
         ran++;
+        await wait;
         if (code === "not ours") throw new Error("x");
         if (code !== undefined) throw new LlmcError(code, "x");
         return "ok";
@@ -36,6 +38,16 @@ describe("REQ-I7: the circuit breaker", () => {
     expect(await attempt()).toBe("refused");
     expect([states, ran()]).toEqual([["open"], 5]);
   });
+
+  it.each([new LlmcError("unavailable", "x"), new Error("x")])(
+    "a failure counts in the innermost breaker alone: %s",
+    async (failure) => {
+      const [inner, outer] = [open(1), open(1)];
+      const fail = () => Promise.reject(failure);
+      await expect(outer.breaker.run(() => inner.breaker.run(fail))).rejects.toBe(failure);
+      expect([inner.breaker.state(), outer.breaker.state()]).toEqual(["open", "closed"]);
+    },
+  );
 
   it("forgets failures that are older than a minute, and counts no mistakes of callers", async () => {
     const { attempt, clock, states } = open();
@@ -69,6 +81,60 @@ describe("REQ-I7: the circuit breaker", () => {
     expect(await attempt("cancelled")).toBe("failed");
     expect(await attempt()).toBe("ok");
     expect(states).toEqual(["open", "half_open", "open", "half_open", "open", "half_open", "closed"]);
+  });
+
+  it("a provider that fails counts, one that refuses the request does not", async () => {
+    const { breaker, attempt, states } = open();
+    const refused = () =>
+      breaker.run(() => Promise.reject(new LlmcError("provider_error", "x", { retryable: false })));
+    for (let at = 0; at < 5; at++) await expect(refused()).rejects.toThrow("x");
+    expect(states).toEqual([]);
+    for (let at = 0; at < 5; at++) await attempt("provider_error");
+    expect(states).toEqual(["open"]);
+  });
+
+  it("a failure counts where it happened: the breaker around it does not count it again, nor its refusals", async () => {
+    const inner = open();
+    const outer = open();
+    const attempt = () =>
+      outer.breaker.run(() => inner.breaker.run(() => Promise.reject(new LlmcError("unavailable", "x"))));
+    for (let at = 0; at < 10; at++) await expect(attempt()).rejects.toThrow();
+    expect([inner.states, outer.states]).toEqual([["open"], []]);
+  });
+
+  it("only a probe closes it: not what began before, however it ends, nor a probe that is the caller's mistake", async () => {
+    const { attempt, clock, states } = open();
+    const late = Promise.withResolvers<void>();
+    const earlier = (["unavailable", "invalid_args", undefined] as const).map((code) =>
+      attempt(code, late.promise),
+    );
+    for (let at = 0; at < 5; at++) await attempt("unavailable");
+    clock.ms += 1_999;
+    late.resolve();
+    await Promise.all(earlier);
+    expect(await attempt()).toBe("refused");
+    // The failure that came late does not put the probe off.
+    clock.ms += 1;
+    expect(await attempt("invalid_args")).toBe("failed");
+    expect(states.at(-1)).toBe("open");
+    expect(await attempt()).toBe("ok");
+    expect(states.at(-1)).toBe("closed");
+  });
+
+  it("a probe that hangs holds nobody up: two seconds later there is another", async () => {
+    const { attempt, clock, states } = open();
+    for (let at = 0; at < 5; at++) await attempt("unavailable");
+    clock.ms += 2_000;
+    const hangs = Promise.withResolvers<void>();
+    const first = attempt("timeout", hangs.promise);
+    clock.ms += 1_999;
+    expect(await attempt()).toBe("refused");
+    clock.ms += 1;
+    expect(await attempt()).toBe("ok");
+    hangs.resolve();
+    await first;
+    expect(await attempt()).toBe("ok");
+    expect(states).toEqual(["open", "half_open", "closed"]);
   });
 
   it("whatever happens, a backend that is well is used again within five seconds", async () => {

@@ -10,6 +10,8 @@ interface BreakerOptions {
   /** Milliseconds that only move forward. */
   readonly now: () => number;
   readonly onState?: (state: BreakerState) => void;
+  /** Whether something that was thrown says nothing about the backend, as mistakes of callers do, whose codes are known. */
+  readonly isNotFailure?: (thrown: unknown) => boolean;
 }
 
 /** Failures that are older say nothing about now. */
@@ -21,12 +23,20 @@ const PROBE_AFTER_MS = 2_000;
 /** Failures of the backend itself; anything else is the caller's mistake, or a refusal. */
 const FAILURES: ReadonlySet<string> = new Set(["unavailable", "internal_error", "timeout"]);
 
-/** What names a field, or a file of the workspace, is about that, and not about the backend. */
-const isFailure = (thrown: unknown): boolean =>
-  !(thrown instanceof LlmcError) || (FAILURES.has(thrown.code) && thrown.details["field"] === undefined);
+/** Failures that a breaker has counted: those around it are not about them. */
+const counted = new WeakSet<object>();
 
-/** Neither a success nor a failure: the caller went away before the backend could show either. */
-const isUndecided = (thrown: unknown): boolean => thrown instanceof LlmcError && thrown.code === "cancelled";
+/**
+ * What names a field, or a file of the workspace, is about that, and not about the backend. A provider that refuses the
+ * request is well: only what it would do another time is a failure of its own.
+ */
+const isFailure = (thrown: unknown): boolean => {
+  if (typeof thrown === "object" && thrown !== null && counted.has(thrown)) return false;
+  if (!(thrown instanceof LlmcError)) return true;
+  if (isBreakerRefusal(thrown)) return false;
+  if (thrown.code === "provider_error") return thrown.retryable;
+  return FAILURES.has(thrown.code) && thrown.details["field"] === undefined;
+};
 
 /** Whether an error is the refusal of an open breaker: trying again at once would be refused again. */
 export const isBreakerRefusal = (thrown: unknown): boolean =>
@@ -35,13 +45,15 @@ export const isBreakerRefusal = (thrown: unknown): boolean =>
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
 /**
- * Keeps callers from waiting for a backend that keeps failing. After enough failures, work is refused at once; from time to
- * time one piece of work is let through as a probe, and when it succeeds everything is as before.
+ * Keeps callers from waiting for a backend that keeps failing. After enough failures, work is refused at once; every two
+ * seconds one piece of work is let through as a probe, whether or not the last one has ended, and when one succeeds everything
+ * is as before. Nothing else closes it: work that began earlier says how the backend was, and a caller's mistake says nothing.
  */
-export const createCircuitBreaker = ({ backend, threshold, now, onState }: BreakerOptions) => {
+export const createCircuitBreaker = ({ backend, threshold, now, onState, isNotFailure }: BreakerOptions) => {
   let failures: readonly number[] = [];
   let state: BreakerState = "closed";
-  let openedAt = 0;
+  /** When it opened, or the last probe began or failed. */
+  let triedAt = 0;
 
   const enter = (next: BreakerState): void => {
     if (next === state) return;
@@ -53,33 +65,42 @@ export const createCircuitBreaker = ({ backend, threshold, now, onState }: Break
       hint: "It is tried again every two seconds; try again in a moment.",
       details: { circuit: "open" },
     });
-  const fail = (): void => {
+  const fail = (isProbe: boolean): void => {
     const at = now();
     failures = [...failures.filter((time) => time > at - WINDOW_MS), at];
-    if (state === "closed" && failures.length < threshold()) return;
-    openedAt = at;
+    const isOver = state === "closed" && failures.length >= threshold();
+    if (!isOver && !(isProbe && state === "half_open")) return;
+    triedAt = at;
     enter("open");
   };
   const succeed = (): void => {
-    if (state === "closed") return;
     failures = [];
     enter("closed");
+  };
+  /** The next one is a probe at once. */
+  const proveNothing = (): void => {
+    triedAt = Number.NEGATIVE_INFINITY;
+    if (state === "half_open") enter("open");
   };
 
   return {
     state: (): BreakerState => state,
     run: async <T>(work: () => Promise<T>): Promise<T> => {
-      const isDue = state === "open" && now() - openedAt >= PROBE_AFTER_MS;
-      if (state === "half_open" || (state === "open" && !isDue)) throw refuse();
-      if (isDue) enter("half_open");
+      const isProbe = state !== "closed";
+      if (isProbe && now() - triedAt < PROBE_AFTER_MS) throw refuse();
+      if (isProbe) {
+        triedAt = now();
+        enter("half_open");
+      }
       try {
         const result = await work();
-        succeed();
+        if (isProbe) succeed();
         return result;
       } catch (thrown) {
-        if (isFailure(thrown)) fail();
-        else if (!isUndecided(thrown)) succeed();
-        else if (isDue) enter("open");
+        if (isNotFailure?.(thrown) !== true && isFailure(thrown)) {
+          fail(isProbe);
+          if (typeof thrown === "object" && thrown !== null) counted.add(thrown);
+        } else if (isProbe) proveNothing();
         throw thrown;
       }
     },

@@ -103,3 +103,18 @@ export const renderForHttp = (error: LlmcError, correlationId: string) => ({
   ...(error.hint === undefined ? {} : { hint: error.hint }),
   correlation_id: correlationId,
 });
+
+/** For `/invoke`, over HTTP and over the Unix socket. */
+export const renderForInvoke = (error: LlmcError, requestId: string, timestamp: string) => ({
+  error: {
+    code: ERROR_TABLE[error.code].kb,
+    message: error.message,
+    details: {
+      ...error.details,
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+      retryable: error.retryable,
+    },
+    request_id: requestId,
+    timestamp,
+  },
+});

@@ -22,6 +22,7 @@ export const EXTRAS = {
   },
   redis: { key: "mcp.limits.state_url", values: /^rediss?:/, packages: ["ioredis"] },
   postgres: { key: "mcp.limits.state_url", values: /^postgres(?:ql)?:/, packages: ["pg"] },
+  kbPostgres: { key: "mcp.kb.store", values: /^postgres$/, packages: ["pg"] },
   anthropic: { key: "mcp.llm.agent_model", values: /^anthropic\//, packages: ["@ai-sdk/anthropic"] },
   // No key asks for it: programs do.
   python: { key: "Python in execute_code", values: /(?!)/, packages: ["pyodide"] },

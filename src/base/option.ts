@@ -35,7 +35,7 @@ export type Kind =
   | { readonly is: "flag" }
   /** A text, or a list of texts. */
   | { readonly is: "text" | "list"; readonly shape?: Shape | undefined }
-  | { readonly is: "whole"; readonly min: number; readonly max: number }
+  | { readonly is: "whole" | "decimal"; readonly min: number; readonly max: number }
   | { readonly is: "choice"; readonly values: readonly string[] };
 
 /** One configuration key: its type, its default, and the sentence that every page and help text shows. */
@@ -48,10 +48,6 @@ export interface Option<T = unknown> extends OptionExtras {
 }
 
 interface OptionExtras {
-  /** The feature does not exist yet: the key is accepted and checked, but not shown (REQ-D26). */
-  readonly planned?: boolean | undefined;
-  /** Users would rely on a protection that does not exist: a file that sets it stops the start (REQ-D26). */
-  readonly noEffect?: boolean | undefined;
   /** Takes effect at the next start; all other keys take effect at once. */
   readonly restart?: boolean | undefined;
   /** A path or a list of paths; a leading `~` is the home folder. */
@@ -86,6 +82,15 @@ export const whole = (
   description: string,
   extras?: OptionExtras,
 ): Option<number> => ({ kind: { is: "whole", min, max }, default: value, widens, description, ...extras });
+
+export const decimal = (
+  value: number,
+  min: number,
+  max: number,
+  widens: "more" | "less" | "any" | "never",
+  description: string,
+  extras?: OptionExtras,
+): Option<number> => ({ kind: { is: "decimal", min, max }, default: value, widens, description, ...extras });
 
 export const text = (
   value: string,

@@ -19,9 +19,9 @@ const bordersOf = (text: string): Int32Array => {
 };
 
 /**
- * `indexOf` for one text that is looked for, in linear time whatever both texts are. `onSteps` is told after each search
- * how many characters were gone through; what is compared here and not by V8 counts double, because it takes twice as
- * long.
+ * `indexOf` for one text that is looked for, in linear time whatever both texts are. `onSteps` is called after each
+ * search how many characters were gone through; what is compared here and not by V8 counts double, because it takes
+ * twice as long.
  */
 export const createTextSearch = (
   wanted: string,

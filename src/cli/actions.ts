@@ -1,4 +1,5 @@
 import type { MODES } from "../core/options.ts";
+import type { KbCommand } from "./kb-actions.ts";
 
 /** Flags that every command accepts. */
 export interface CommonOptions {
@@ -33,10 +34,18 @@ export interface ConnectFlags extends CommonOptions {
 }
 
 export interface AllowFlags extends CommonOptions {
+  /** The git directory of the workspace's work tree, where it lies elsewhere. */
+  readonly repository?: true;
   /** For all workspaces of the user. */
   readonly user?: true;
   readonly yes?: true;
   readonly print?: true;
+}
+
+export interface QuarantineFlags extends CommonOptions {
+  readonly remove?: true;
+  readonly yes?: true;
+  readonly json?: true;
 }
 
 export interface TrustFlags extends CommonOptions {
@@ -74,9 +83,33 @@ export interface SearchFlags extends CommonOptions {
   readonly kind?: string;
 }
 
+export interface RlmFlags extends CommonOptions {
+  readonly file?: string;
+  readonly context?: string;
+  readonly budgetUsd?: string;
+  readonly maxTurns?: string;
+  readonly timeout?: string;
+  readonly maxBytes?: string;
+  readonly model?: string;
+  readonly language?: string;
+  readonly estimate?: true;
+  readonly trace?: string;
+  readonly traceContent?: true;
+  readonly record?: string;
+  readonly replay?: string;
+  readonly strict?: true;
+  readonly json?: true;
+}
+
+export interface KbFlags extends CommonOptions {
+  readonly json?: true;
+}
+
 export interface AuditFlags extends CommonOptions {
   readonly json?: true;
   readonly since?: string;
+  readonly until?: string;
+  readonly principal?: string;
   readonly tool?: string;
   readonly outcome?: string;
   readonly limit?: string;
@@ -88,6 +121,7 @@ export interface ExplainPolicyFlags extends CommonOptions {
   readonly power: readonly string[];
   readonly path?: string;
   readonly host?: string;
+  readonly flow?: string;
   readonly principal?: string;
   readonly scopes?: string;
   readonly agent?: string;
@@ -115,6 +149,7 @@ export interface Actions {
     options: CommonOptions & { readonly json?: true; readonly attack?: true; readonly sandbox?: true },
   ): Promise<void>;
   tools(options: CommonOptions & { readonly json?: true }): Promise<void>;
+  quarantine(options: QuarantineFlags): Promise<void>;
   locks(options: CommonOptions & { readonly json?: true }): Promise<void>;
   usage(options: UsageFlags): Promise<void>;
   verifyAudit(options: CommonOptions & { readonly json?: true }): Promise<void>;
@@ -124,6 +159,15 @@ export interface Actions {
   connect(client: string, options: ConnectFlags): Promise<void>;
   index(options: CommonOptions & { readonly force?: true; readonly json?: true }): Promise<void>;
   search(query: string | undefined, options: SearchFlags): Promise<void>;
-  whereUsed(symbol: string, options: CommonOptions & { readonly json?: true }): Promise<void>;
+  queryRlm(task: string, options: RlmFlags): Promise<void>;
+  viewTrace(
+    trace: string,
+    options: { readonly content?: true; readonly out?: string; readonly print?: true },
+  ): Promise<void>;
+  whereUsed(
+    symbol: string,
+    options: CommonOptions & { readonly limit?: string; readonly json?: true },
+  ): Promise<void>;
+  kb(command: KbCommand, options: KbFlags): Promise<void>;
   inspect(target: string, options: CommonOptions & { readonly json?: true }): Promise<void>;
 }

@@ -18,6 +18,8 @@ export interface AllowedProgram {
 /** What allowing programs changes; the wiring provides it. */
 export interface AllowPlan {
   readonly programs: readonly AllowedProgram[];
+  /** Outside the roots, of this workspace's work tree. */
+  readonly gitDirectory: string | undefined;
   readonly file: string;
   /** Undefined if there is no file yet. */
   readonly before: string | undefined;
@@ -52,8 +54,16 @@ export const runAllow = async (
   io: Io,
   { yes, print }: Pick<AllowFlags, "yes" | "print">,
 ): Promise<void> => {
+  const { gitDirectory } = plan;
   for (const program of plan.programs) io.out(describeProgram(program));
-  const names = plan.programs.map(({ name }) => name).join(", ");
+  if (gitDirectory !== undefined)
+    io.out(
+      `${gitDirectory}\n  git may use it like a git directory of the workspace: objects and branches with git:write, never hooks or configuration; no tool and no other program reads it\n`,
+    );
+  const names = [
+    ...plan.programs.map(({ name }) => name),
+    ...(gitDirectory === undefined ? [] : [`git in ${gitDirectory}`]),
+  ].join(", ");
   if (!plan.isChanged) {
     io.out(`${names}: already allowed; nothing was changed.\n`);
     return;
@@ -76,5 +86,5 @@ export const runAllow = async (
     return;
   }
   await plan.apply();
-  io.out(`Wrote ${plan.file}. ${names} may be run at once, also in servers that are running.\n`);
+  io.out(`Wrote ${plan.file}. Allowed from now on, also in servers that are running: ${names}.\n`);
 };

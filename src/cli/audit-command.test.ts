@@ -71,9 +71,15 @@ const portOf = (rows: readonly Readonly<Record<string, unknown>>[]): AuditPort =
 it("REQ-O5 filters compare what the table shows, and a name that no record has is said to be that", async () => {
   const at = (second: number) => `2026-01-01T00:00:0${second}.000Z`;
   const port = portOf([
-    { time: at(1), kind: "decision", tool: "run_cmd", program: "npm", decision: { allowed: false } },
+    {
+      time: at(1),
+      kind: "decision",
+      tool: "run_cmd",
+      program: "npm",
+      decision: { allowed: false, policies: ["no-npm"] },
+    },
     { time: at(2), kind: "question", tool: "run_cmd", program: "jq", answer: "never" },
-    { time: at(3), kind: "call", tool: "stat", outcome: "ok" },
+    { time: at(3), kind: "call", tool: "stat", outcome: "ok", principal: "ci" },
     { time: at(4), kind: "call", tool: "stat", outcome: "ok" },
   ]);
   const show = async (filters: Partial<Parameters<typeof runAuditShow>[2]>): Promise<string> => {
@@ -81,10 +87,13 @@ it("REQ-O5 filters compare what the table shows, and a name that no record has i
     await runAuditShow(port, pipe.io, { json: false, nowMs: 0, ...filters });
     return pipe.out;
   };
-  expect(await show({ outcome: "denied" })).toMatch(/^TIME.*\n.* decision +run_cmd +denied +npm\n$/);
+  expect(await show({ outcome: "denied" })).toMatch(/^TIME.*\n.* decision +run_cmd +denied +npm +no-npm\n$/);
   expect(await show({ outcome: "never" })).toMatch(/^TIME.*\n.* question +run_cmd +never +jq\n$/);
   expect(await show({ outcome: "ok", limit: "1" })).toMatch(/^TIME.*\n2026-01-01T00:00:04.*\n$/);
   expect(await show({ tool: "stat", outcome: "denied" })).toBe("No records.\n");
+  expect(await show({ since: at(2), until: at(3) })).toMatch(/^TIME.*\n2026-01-01T00:00:02.*\n$/);
+  expect(await show({ principal: "ci" })).toMatch(/^TIME.*\n2026-01-01T00:00:03.*\n$/);
+  await expect(show({ until: "soon" })).rejects.toThrow("--until is not a time.");
   expect(await show({ outcome: "forbiden" })).toBe(
     'No records. No record has the outcome "forbiden"; there are: denied, never, ok.\n',
   );

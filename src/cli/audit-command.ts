@@ -25,7 +25,7 @@ type Row = Readonly<Record<string, unknown>>;
 export interface AuditPort {
   verify(): Promise<AuditReport>;
   /**
-   * Visits every signed record, chain by chain, and says of each whether it is known to belong where it is; gives the number
+   * Visits every signed record, chain by chain, and says of each whether it is known to belong where it is; returns the number
    * of lines that are not signed.
    */
   read(visit: (row: Row, line: string, isVouched: boolean) => void): Promise<number>;
@@ -33,12 +33,14 @@ export interface AuditPort {
 
 export interface AuditFilters {
   readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly principal?: string | undefined;
   readonly tool?: string | undefined;
   readonly outcome?: string | undefined;
   readonly limit?: string | undefined;
 }
 
-/** Gives whether all records are as they were written. */
+/** Returns whether all records are as they were written. */
 export const runAuditVerify = async (
   audit: AuditPort,
   io: Io,
@@ -72,11 +74,11 @@ export const runAuditVerify = async (
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** A time as typed: a date, or how long ago. */
-const sinceOf = (typed: string, nowMs: number): string => {
+const timeOf = (option: "--since" | "--until", typed: string, nowMs: number): string => {
   const [, count, unit = ""] = /^(\d{1,6})([mhd])$/.exec(typed) ?? [];
   const ms = count === undefined ? Date.parse(typed) : nowMs - Number(count) * (UNITS[unit] ?? 0);
   if (Number.isNaN(ms))
-    throw new LlmcError("invalid_args", "--since is not a time.", {
+    throw new LlmcError("invalid_args", `${option} is not a time.`, {
       hint: "Give a date, such as 2026-01-31 or 2026-01-31T08:00Z, or how long ago: 15m, 24h, 7d.",
     });
   return new Date(ms).toISOString();
@@ -104,12 +106,24 @@ const outcomeOf = (row: Row): string => {
   return allowed === undefined ? "" : allowed === true ? "allowed" : "denied";
 };
 
-const filterOf = ({ since, tool, outcome }: AuditFilters, nowMs: number): ((row: Row) => boolean) => {
-  const from = since === undefined ? "" : sinceOf(since, nowMs);
-  return (row) =>
-    textAt(row, "time") >= from &&
-    (tool === undefined || row["tool"] === tool) &&
-    (outcome === undefined || outcomeOf(row) === outcome);
+/** Filters by a name, and what a record has there. */
+const NAMED = {
+  tool: (row: Row) => textAt(row, "tool"),
+  outcome: outcomeOf,
+  principal: (row: Row) => textAt(row, "principal"),
+} as const;
+
+const NAMES = Object.keys(NAMED) as readonly (keyof typeof NAMED)[];
+
+const filterOf = (filters: AuditFilters, nowMs: number): ((row: Row) => boolean) => {
+  const { since, until } = filters;
+  const from = since === undefined ? "" : timeOf("--since", since, nowMs);
+  const to = until === undefined ? undefined : timeOf("--until", until, nowMs);
+  return (row) => {
+    const time = textAt(row, "time");
+    if (time < from || (to !== undefined && time >= to)) return false;
+    return NAMES.every((key) => filters[key] === undefined || NAMED[key](row) === filters[key]);
+  };
 };
 
 const byTime = (one: Row, other: Row): number => (textAt(one, "time") < textAt(other, "time") ? -1 : 1);
@@ -126,18 +140,19 @@ const noteUnsigned = (io: Io, unsigned: number): void => {
 
 const DEFAULT_LIMIT = "50";
 
+type SeenNames = Readonly<Record<keyof typeof NAMED, Set<string>>>;
+
 /** The last records that pass the filters, in order of time. */
 const lastRows = async (audit: AuditPort, filters: AuditFilters, nowMs: number) => {
   const limit = limitOf(filters.limit ?? DEFAULT_LIMIT);
   const passes = filterOf(filters, nowMs);
   let rows: Row[] = [];
-  const seen = { tool: new Set<string>(), outcome: new Set<string>() };
+  const seen: SeenNames = { tool: new Set(), outcome: new Set(), principal: new Set() };
   const cut = (): void => {
     rows = rows.sort(byTime).slice(-limit);
   };
   const unsigned = await audit.read((row, _line, isVouched) => {
-    seen.tool.add(textAt(row, "tool"));
-    seen.outcome.add(outcomeOf(row));
+    for (const key of NAMES) seen[key].add(NAMED[key](row));
     if (!passes(row)) return;
     rows.push(marked(row, isVouched));
     // All records of a year need not be held to show the last of them.
@@ -197,9 +212,8 @@ const WHERE = [
 ] as const;
 
 /** A misspelt name would look like a quiet day. */
-const unseenNote = (filters: AuditFilters, seen: Readonly<Record<"tool" | "outcome", Set<string>>>): string =>
-  (["tool", "outcome"] as const)
-    .filter((key) => filters[key] !== undefined && !seen[key].has(filters[key]))
+const unseenNote = (filters: AuditFilters, seen: SeenNames): string =>
+  NAMES.filter((key) => filters[key] !== undefined && !seen[key].has(filters[key]))
     .map((key) => {
       const names = [...seen[key]].filter((name) => name !== "").sort();
       return ` No record has the ${key} ${quoteForMessage(filters[key] ?? "")}; there are: ${showControls(names.join(", "))}.`;
@@ -232,10 +246,13 @@ export const runAuditShow = async (audit: AuditPort, io: Io, options: ShowOption
       textAt(row, "agent_id"),
       textAt(row, "duration_ms"),
       WHERE.map((key) => textAt(row, key)).find((text) => text !== "") ?? "",
+      decisionOf(row).allowed === false ? policiesOf(row) : "",
     ].map((text) => text.replaceAll("\n", "␊")),
   );
-  const head = ["TIME", "KIND", "TOOL", "OUTCOME", "PRINCIPAL", "AGENT", "MS", "WHERE"];
-  const [first = "", ...rest] = table([head, ...lines]).split("\n");
+  const head = ["TIME", "KIND", "TOOL", "OUTCOME", "PRINCIPAL", "AGENT", "MS", "WHERE", "DENIED BY"];
+  const [first = "", ...rest] = table([head, ...lines])
+    .split("\n")
+    .map((line) => line.trimEnd());
   io.out([bold(first, io.hasColours), ...rest, ""].join("\n"));
 };
 

@@ -21,10 +21,13 @@ interface CallOptions {
   readonly signal: AbortSignal;
 }
 
+/** More than any tool takes as its arguments. */
+const MAX_INPUT_BYTES = 64 * 1024 * 1024;
+
 /** What is typed or piped in, unless ctrl-c comes first. */
 const readInput = (io: Io, signal: AbortSignal): Promise<string> =>
   Promise.race([
-    io.readInput(),
+    io.readInput(MAX_INPUT_BYTES),
     new Promise<never>((_, reject) =>
       signal.addEventListener("abort", () => reject(new LlmcError("cancelled", "The call was cancelled.")), {
         once: true,
@@ -47,7 +50,7 @@ const parseArguments = async (json: string, io: Io, signal: AbortSignal): Promis
   }
 };
 
-/** Answers that are none of those that were offered, before it counts as no. */
+/** How many invalid answers are accepted before the question counts as declined. */
 const MAX_TRIES = 3;
 
 /**
@@ -85,7 +88,7 @@ const askPerson = async (
 };
 
 /** Calls until no question is left. Other questions than those for consent are for clients. */
-const callAsking = async (
+export const callAsking = async (
   core: Core,
   request: CallRequest,
   io: Io,

@@ -20,7 +20,8 @@ export interface Io {
   confirm(question: string): Promise<boolean>;
   /** Asks on the terminal; empty if there is none. */
   ask(question: string): Promise<string>;
-  readInput(): Promise<string>;
+  /** All of stdin; refused where that is more. */
+  readInput(maxBytes: number): Promise<string>;
   /** Calls back each time that the program is told to end: by ctrl-c, by SIGTERM, by its terminal's end. */
   onInterrupt(listener: () => void): void;
 }

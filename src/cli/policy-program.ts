@@ -31,6 +31,7 @@ export const addPolicyCommands: AddCommands = (program, actions) => {
       "--host <name>",
       "the host that text is to be sent to (ask_model; default: that of the agent's model)",
     )
+    .option("--flow <id>", "the flow that kb_compose_flow is to run")
     .option("--principal <name>", "a token's name (default: local, who needs no token)")
     .option("--scopes <list>", "scopes, separated by commas (default: those of the token, or all)")
     .option("--agent <name>", "the label of the agent")

@@ -5,7 +5,9 @@ import type { Actions } from "./actions.ts";
 import { type AddCommands, withCommon } from "./common-options.ts";
 import { SHELLS } from "./completion.ts";
 import { CLIENTS } from "./connect/clients.ts";
+import { addKbCommands } from "./kb-program.ts";
 import { addPolicyCommands } from "./policy-program.ts";
+import { addRlmCommands } from "./rlm-program.ts";
 
 const parsePresets = (text: string): readonly string[] => {
   const names = text.split(",").map((name) => name.trim());
@@ -38,7 +40,7 @@ const addServeCommands: AddCommands = (program, actions) => {
     program
       .command("connect")
       .description("add llmc to a client's configuration, after showing the change")
-      .argument("<client>", CLIENTS.map(({ name }) => name).join(", ")),
+      .argument("[client]", CLIENTS.map(({ name }) => name).join(", ")),
   )
     .addOption(
       new Option("--scope <scope>", "the configuration of the project or of the user").choices([
@@ -54,7 +56,7 @@ const addServeCommands: AddCommands = (program, actions) => {
       "after",
       () => `\nClients:\n${CLIENTS.map(({ description }) => `  ${description}`).join("\n")}`,
     )
-    .action((client, options) => actions.connect(client, options));
+    .action((client, options) => actions.connect(client ?? "", options));
 };
 
 const addTrustCommands: AddCommands = (program, actions) => {
@@ -62,8 +64,9 @@ const addTrustCommands: AddCommands = (program, actions) => {
     program
       .command("allow")
       .description("find programs on this machine and let commands run them, after showing the change")
-      .argument("<program...>", "names or paths"),
+      .argument("[program...]", "names or paths"),
   )
+    .option("--repository", "let git use this work tree's git directory where it lies outside the roots")
     .option("--user", "for all your workspaces: in your own config.toml")
     .option("--yes", "write without asking")
     .option("--print", "only show what would change")
@@ -92,7 +95,9 @@ const addConfigCommands: AddCommands = (program, actions) => {
     .option("--origin", "show where each value comes from")
     .option("--json", "as JSON")
     .action((options) => actions.showConfig(options));
-  withCommon(config.command("validate").description("check the file, the environment and the flags"))
+  withCommon(
+    config.command("validate").alias("check").description("check the file, the environment and the flags"),
+  )
     .option("--json", "as JSON")
     .action((options) => actions.validateConfig(options));
   withCommon(config.command("explain").alias("get").description("explain a key or a table").argument("<key>"))
@@ -140,6 +145,16 @@ const addToolCommands: AddCommands = (program, actions) => {
     .option("--session <name>", "only one session")
     .action((options) => actions.usage(options));
 
+  withCommon(
+    program
+      .command("quarantine")
+      .description("list what commands left and llmc renamed, because programs would obey it"),
+  )
+    .option("--remove", "remove it, after showing and asking")
+    .option("--yes", "with --remove: do not ask")
+    .option("--json", "as JSON")
+    .action((options) => actions.quarantine(options));
+
   withCommon(program.command("locks").description("show which process is writing which file"))
     .option("--json", "as JSON")
     .action((options) => actions.locks(options));
@@ -148,6 +163,8 @@ const addToolCommands: AddCommands = (program, actions) => {
 const withFilters = (command: Command): Command =>
   withCommon(command)
     .option("--since <time>", "only from this time on: a date, or 15m, 24h, 7d ago")
+    .option("--until <time>", "only before this time")
+    .option("--principal <name>", "only of this principal: a token's name, or local")
     .option("--tool <name>", "only this tool")
     .option("--outcome <code>", "only this outcome: ok, or an error code");
 
@@ -217,6 +234,7 @@ const addIndexCommands: AddCommands = (program, actions) => {
       .description("show where a symbol is used")
       .argument("<symbol>", "Name, Class.method or path:line"),
   )
+    .option("--limit <n>", "uses at most")
     .option("--json", "as JSON")
     .action((symbol, options) => actions.whereUsed(symbol, options));
 
@@ -234,13 +252,17 @@ const addIndexCommands: AddCommands = (program, actions) => {
 export const createProgram = (actions: Actions, version: string, print?: (text: string) => void): Command => {
   const program = new Command("llmc")
     .description("An MCP server with safe hands and a memory for any agent.")
-    .version(version, "-V, --version");
+    .version(version, "-V, --version")
+    // The version of a knowledge base, after the command, is not the one of the program.
+    .enablePositionalOptions();
   addServeCommands(program, actions);
   addTrustCommands(program, actions);
   addConfigCommands(program, actions);
   addPolicyCommands(program, actions);
   addToolCommands(program, actions);
   addIndexCommands(program, actions);
+  addRlmCommands(program, actions);
+  addKbCommands(program, actions.kb);
   addAuditCommands(program, actions);
   addHelperCommands(program, actions);
   const nested = program.commands.flatMap(({ commands }) => commands);

@@ -22,10 +22,14 @@ export interface TrustPlan {
   readonly file: string | undefined;
   readonly values: readonly (Widening & { readonly isGranted: boolean })[];
   readonly modules: readonly TrustedFile[];
+  /** Scripts that become tools, and whatever lies beside them. */
+  readonly executables: readonly TrustedFile[];
   /** Policy files with permits, which have no effect before. */
   readonly policies: readonly TrustedFile[];
   /** The folder of modules, if it cannot be read completely: then nothing in it is granted. */
   readonly unreadable?: { readonly folder: string; readonly reason: string };
+  /** The same of the folder of executables. */
+  readonly unreadableExecutables?: TrustPlan["unreadable"];
   /** Whether all of it is already granted. */
   readonly isGranted: boolean;
 }
@@ -50,12 +54,14 @@ const show = (value: unknown): string => tomlInline(redactUserinfo(value));
 const leadsElsewhere = (asked: unknown, grant: unknown): boolean =>
   Array.isArray(grant) && !grant.every((item) => Array.isArray(asked) && asked.includes(item));
 
-const describeUnreadable = ({ unreadable }: TrustPlan): readonly string[] =>
-  unreadable === undefined
-    ? []
-    : [
-        `  code in ${plain(unreadable.folder)} cannot be read, so it cannot be trusted (${plain(unreadable.reason)}); none of it is loaded`,
-      ];
+const describeUnreadable = ({ unreadable, unreadableExecutables }: TrustPlan): readonly string[] =>
+  [unreadable, unreadableExecutables].flatMap((one) =>
+    one === undefined
+      ? []
+      : [
+          `  code in ${plain(one.folder)} cannot be read, so it cannot be trusted (${plain(one.reason)}); none of it is loaded`,
+        ],
+  );
 
 const describePlan = (plan: TrustPlan): string =>
   planLines(plan).concat(describeUnreadable(plan), "").join("\n");
@@ -68,7 +74,7 @@ const describeFiles = (title: string, files: readonly TrustedFile[]): readonly s
   ),
 ];
 
-const planLines = ({ values, modules, policies }: TrustPlan): string[] => [
+const planLines = ({ values, modules, executables, policies }: TrustPlan): string[] => [
   ...values.flatMap(({ key, without, asked, grant, isGranted }) => [
     `  ${key}${isGranted ? " (already granted)" : ""}`,
     `    without this file  ${show(without)}`,
@@ -76,13 +82,14 @@ const planLines = ({ values, modules, policies }: TrustPlan): string[] => [
     ...(leadsElsewhere(asked, grant) ? [`    which leads to     ${show(grant)}`] : []),
   ]),
   ...describeFiles("code that runs in the server", modules),
+  ...describeFiles("scripts that become tools, which run as commands", executables),
   ...describeFiles("policies, which may then permit and not only forbid", policies),
 ];
 
 const jsonOfFiles = (files: readonly TrustedFile[]) =>
   files.map(({ file, digest, isGranted }) => ({ file, sha256: digest, granted: isGranted }));
 
-const jsonOf = ({ workspace, file, values, modules, policies, unreadable, isGranted }: TrustPlan) => ({
+const jsonOf = ({ workspace, file, values, isGranted, ...plan }: TrustPlan) => ({
   workspace,
   file: file ?? null,
   trusted: isGranted,
@@ -93,9 +100,11 @@ const jsonOf = ({ workspace, file, values, modules, policies, unreadable, isGran
     grant: redactUserinfo(grant),
     granted,
   })),
-  modules: jsonOfFiles(modules),
-  policies: jsonOfFiles(policies),
-  ...(unreadable === undefined ? {} : { unreadable_modules: unreadable }),
+  modules: jsonOfFiles(plan.modules),
+  executables: jsonOfFiles(plan.executables),
+  policies: jsonOfFiles(plan.policies),
+  ...(plan.unreadable === undefined ? {} : { unreadable_modules: plan.unreadable }),
+  ...(plan.unreadableExecutables === undefined ? {} : { unreadable_executables: plan.unreadableExecutables }),
 });
 
 /** Shows what would be granted and asks for it; returns whether it was granted. */
@@ -185,14 +194,14 @@ export const validateRepo = async (
   }
   for (const warning of loaded.warnings) io.err(`note: ${warning}\n`);
   for (const problem of problems)
-    io.err(`error: ${problem}\nEverything is refused until this policy is mended: llmc policy check.\n`);
+    io.err(`error: ${problem}\nEverything is refused until this policy is fixed: llmc policy check.\n`);
   io.out(
     loaded.file === undefined
       ? `${plan.workspace} has no llmc.toml: the defaults apply.\n`
       : `${loaded.file} is valid.\n`,
   );
   if (loaded.file === undefined && plan.policies.length === 0) return;
-  if (plan.values.length + plan.modules.length + plan.policies.length === 0)
+  if (plan.values.length + plan.modules.length + plan.executables.length + plan.policies.length === 0)
     io.out("It asks for nothing beyond your own configuration.\n");
   else {
     io.out(

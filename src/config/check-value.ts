@@ -41,7 +41,11 @@ const describeGot = (kind: Kind, value: unknown): { got: string; item?: number }
     };
   }
   // A number out of bounds is short and no secret, and seeing it helps.
-  if (kind.is === "whole" && (typeof value === "bigint" || Number.isInteger(value))) {
+  const isNumber =
+    typeof value === "bigint" ||
+    Number.isInteger(value) ||
+    (kind.is === "decimal" && typeof value === "number");
+  if ((kind.is === "whole" || kind.is === "decimal") && isNumber) {
     const digits = String(value);
     return { got: digits.length > 20 ? "a far larger one" : digits };
   }
@@ -53,16 +57,14 @@ const complain = (kind: Kind, got: string, item?: number): Checked => ({
   item,
 });
 
-const NO_EFFECT: Checked = {
-  complaint: "has no effect in this version; remove it, so that nobody relies on it",
-};
-
 const isOfKind = (kind: Kind, value: unknown): boolean => {
   switch (kind.is) {
     case "flag":
       return typeof value === "boolean";
     case "whole":
       return typeof value === "number" && Number.isInteger(value) && value >= kind.min && value <= kind.max;
+    case "decimal":
+      return typeof value === "number" && value >= kind.min && value <= kind.max;
     case "choice":
       return typeof value === "string" && kind.values.includes(value);
     case "text":
@@ -100,7 +102,6 @@ const tooLong = (items: readonly string[]): string | undefined => {
 
 /** Whole numbers may arrive as bigint, so that one past 64 bits is a problem like any other, not a parser's failure. */
 export const checkValue = (option: Option, raw: unknown): Checked => {
-  if (option.noEffect) return NO_EFFECT;
   const { kind } = option;
   const value = withoutBigint(raw);
   if (!isOfKind(kind, value)) {
@@ -145,7 +146,6 @@ const parseList = (option: Option, text: string): Checked => {
 
 /** A value from the environment or the command line, where everything is text. */
 export const parseText = (option: Option, text: string): Checked => {
-  if (option.noEffect) return NO_EFFECT;
   const kind = option.kind;
   switch (kind.is) {
     case "flag": {
@@ -156,6 +156,10 @@ export const parseText = (option: Option, text: string): Checked => {
       // Through BigInt, as from a file: `Number` would round a number that is too large.
       return /^\s*[+-]?\d{1,30}\s*$/.test(text)
         ? checkValue(option, BigInt(text.trim().replace(/^\+/, "")))
+        : complain(kind, "other text");
+    case "decimal":
+      return /^\s*[+-]?\d{1,20}(?:\.\d{1,20})?\s*$/.test(text)
+        ? checkValue(option, Number(text))
         : complain(kind, "other text");
     case "list":
       return parseList(option, text);

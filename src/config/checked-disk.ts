@@ -1,6 +1,6 @@
 import type { ConfigDisk } from "./load-request.ts";
 
-type ReadDisk = Pick<ConfigDisk, "readText" | "realOrFuture">;
+type ReadDisk = Pick<ConfigDisk, "readText" | "realOrFuture" | "identityOf">;
 
 /**
  * The disk without what a running command may have written: as long as nobody has checked that, a file reads as it did
@@ -17,6 +17,8 @@ export const createCheckedDisk = (
     [...new Set([path, disk.realOrFuture(path)])].some(mayBeOfCommand);
   return {
     ...disk,
+    // What is read then is not what the file says.
+    identityOf: (path) => (isUnchecked(path) ? "unchecked" : disk.identityOf(path)),
     readText: async (path) => {
       const wasUnchecked = isUnchecked(path);
       const read = await disk.readText(path).then(

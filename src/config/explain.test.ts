@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { loadText } from "../../test/config-request.ts";
 import { LlmcError } from "../base/error.ts";
 import { explainAsJson, explainKey } from "./explain.ts";
-import { ENTRIES, SHOWN_TABLES } from "./sections.ts";
+import { TABLES } from "./sections.ts";
 
 const load = (text: string) => loadText(text);
 
@@ -24,15 +24,11 @@ describe("REQ-C6: explaining a key", () => {
     );
   });
 
-  it("says when it is hot, planned or left out", async () => {
+  it("says when it is hot or left out", async () => {
     const loaded = await load("");
     const text = explainKey("mcp.linux_ops.roots.allowed_roots", loaded);
     expect(text).toContain("default   left out");
     expect(explainKey("mcp.tools.text_format", loaded)).toContain("changes   take effect at once");
-    expect(explainKey("mcp.tools.text_format", loaded)).not.toContain("planned");
-    for (const { key, option } of ENTRIES.values()) {
-      expect(explainKey(key, loaded).includes("not in force yet"), key).toBe(option.planned === true);
-    }
   });
 
   it("shows no password of an address", async () => {
@@ -45,7 +41,7 @@ describe("REQ-C6: explaining a key", () => {
     const loaded = await load("mcp.tools.read_timeout = 4");
     const text = explainKey("mcp.tools", loaded);
     expect(text).toContain("read_timeout = 4\n    Timeout of a file or search operation, in seconds.");
-    for (const { path, entries } of SHOWN_TABLES) {
+    for (const { path, entries } of TABLES) {
       for (const { name } of entries) expect(explainKey(path, loaded)).toContain(`  ${name} = `);
     }
     expect(explainKey("mcp.linux_ops", loaded)).toContain("Tables inside: mcp.linux_ops.roots");

@@ -3,7 +3,7 @@ import { describeKind } from "./kind.ts";
 import { showOrigin } from "./layer.ts";
 import type { Loaded } from "./load.ts";
 import { redactUserinfo } from "./redact.ts";
-import { ENTRIES, type Entry, SHOWN_TABLES, type Table, valueAt } from "./sections.ts";
+import { ENTRIES, type Entry, TABLES, type Table, valueAt } from "./sections.ts";
 import { nearestKey, nearestTable, unknownName } from "./suggest.ts";
 import { tomlInline } from "./toml-text.ts";
 
@@ -28,9 +28,6 @@ const explainEntry = (entry: Entry, loaded: Loaded | undefined): string => {
     `  flag      --set ${key}=VALUE`,
     `  changes   ${option.restart ? "wait for the next start" : "take effect at once"}`,
   ];
-  if (option.planned) lines.push("  planned   accepted and checked, but not in force yet");
-  if (option.noEffect)
-    lines.push("  refused   written out, it stops the start: it has no effect in this version");
   const waits = loaded?.waiting.find((one) => one.key === key);
   if (waits !== undefined)
     lines.push(`  waits     ${tomlInline(redactUserinfo(waits.asked))} in the file, for llmc trust`);
@@ -38,7 +35,7 @@ const explainEntry = (entry: Entry, loaded: Loaded | undefined): string => {
 };
 
 const tablesInside = (name: string): string[] =>
-  SHOWN_TABLES.map(({ path }) => path).filter((path) => path.startsWith(`${name}.`));
+  TABLES.map(({ path }) => path).filter((path) => path.startsWith(`${name}.`));
 
 const explainTable = (path: string, table: Table | undefined, loaded: Loaded | undefined): string => {
   const lines = [`[${path}]`];
@@ -54,7 +51,7 @@ const explainTable = (path: string, table: Table | undefined, loaded: Loaded | u
 
 /** The same as `explainKey`, for programs: one object per key. */
 export const explainAsJson = (name: string, loaded: Loaded | undefined) => {
-  const table = SHOWN_TABLES.find(({ path }) => path === name);
+  const table = TABLES.find(({ path }) => path === name);
   const entry = ENTRIES.get(name);
   const entries = entry === undefined ? (table?.entries ?? []) : [entry];
   if (entries.length === 0) explainKey(name, loaded);
@@ -74,7 +71,7 @@ export const explainAsJson = (name: string, loaded: Loaded | undefined) => {
 export const explainKey = (name: string, loaded: Loaded | undefined): string => {
   const entry = ENTRIES.get(name);
   if (entry !== undefined) return explainEntry(entry, loaded);
-  const table = SHOWN_TABLES.find(({ path }) => path === name);
+  const table = TABLES.find(({ path }) => path === name);
   if (table !== undefined || tablesInside(name).length > 0) return explainTable(name, table, loaded);
   throw new LlmcError("invalid_args", unknownName("key", name, nearestKey(name) ?? nearestTable(name)));
 };

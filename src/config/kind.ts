@@ -10,6 +10,8 @@ export const describeKind = (kind: Kind): string => {
       return "a list of strings";
     case "whole":
       return `a whole number from ${kind.min} to ${kind.max}`;
+    case "decimal":
+      return `a number from ${kind.min} to ${kind.max}`;
     case "choice":
       return `one of ${kind.values.map((value) => JSON.stringify(value)).join(", ")}`;
   }

@@ -8,11 +8,13 @@ export interface ConfigDisk {
   readText(path: string): Promise<string | undefined>;
   /** The real path, or the one that it will have once it is created. */
   realOrFuture(path: string): string;
+  /** What tells the state of a file from an earlier or later one; null if there is no such file. */
+  identityOf(path: string): string | null;
   watch(path: string, changed: () => void): () => void;
 }
 
 export interface LoadRequest {
-  readonly disk: Pick<ConfigDisk, "readText" | "realOrFuture">;
+  readonly disk: Pick<ConfigDisk, "readText" | "realOrFuture" | "identityOf">;
   readonly trust: TrustFiles;
   readonly env: Environment;
   /** The user's own configuration, and where trust in workspaces is recorded. */

@@ -278,15 +278,6 @@ describe("the command line", () => {
   });
 });
 
-describe("warnings", () => {
-  it("name the keys that are set and not in force yet", async () => {
-    await write("[mcp.rlm]\nallow_model_override = true\n[mcp.server]\nport = 1\n");
-    expect((await load({ env: { LLMC_MCP_RLM_ALLOW_PATH: "false" } })).warnings).toEqual([
-      "set, but not in force yet: mcp.rlm.allow_model_override, mcp.rlm.allow_path",
-    ]);
-  });
-});
-
 describe("a misspelt restriction", () => {
   it("FAIL-C7: run_cmd_allow_list fails the load and names the right key", async () => {
     await write('[mcp]\nmode = "hybrid"\n\n[mcp.tools]\nrun_cmd_allow_list = ["ls"]\n');

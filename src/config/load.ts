@@ -21,6 +21,8 @@ export interface Loaded {
   readonly lookedAt: string;
   /** Further files that a new configuration may come from: the user's own, and the record of trust. */
   readonly alsoFrom: readonly string[];
+  /** The state of each of these files as it was before the file was read: one that changed since is another file. */
+  readonly identities: readonly (readonly [path: string, identity: string | null])[];
   /** What the workspace's file asks for and does not get until it is trusted. */
   readonly waiting: readonly Waiting[];
   /** What trust is about; left out where no file of the workspace is in force. */
@@ -97,12 +99,10 @@ const unnamedMode = (hasFile: boolean, codeExecution: boolean): Setting => {
   return rule("classic", "a config file that names no mode means classic");
 };
 
-const warningsFor = (config: Config, settings: ReadonlyMap<string, Setting>): string[] => {
+const warningsFor = (config: Config): string[] => {
   const warnings: string[] = [];
-  const idle = [...settings.keys()].filter((key) => ENTRIES.get(key)?.option.planned);
   if (config.mcp.code_execution.enabled && config.mcp.mode !== "code_execution")
     warnings.push(`mcp.code_execution.enabled has no effect: the mode is set to ${config.mcp.mode}`);
-  if (idle.length > 0) warnings.push(`set, but not in force yet: ${idle.join(", ")}`);
   if (!config.mcp.linux_ops.roots.enforce_roots) {
     warnings.push(
       "mcp.linux_ops.roots.enforce_roots is false: linux_* tools reach the whole file system, as far as this user does",
@@ -159,6 +159,9 @@ const problemsOf = (
 const needsTrust = (user: Layer | undefined, file: FileLayer | undefined): boolean =>
   file !== undefined || user?.settings.has("mcp.security.policy_files") === true;
 
+const trustPathOf = async ({ folders, root }: LoadRequest): Promise<string> =>
+  (await import("./trust-record.ts")).trustFile(folders.state, root);
+
 const readTrustOf = async ({
   trust,
   folders,
@@ -172,6 +175,9 @@ export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
   const { root, folders, configPath } = request;
   const path = configPath === undefined ? join(root, CONFIG_FILE) : resolve(root, configPath);
   const userPath = join(folders.config, USER_FILE_NAME);
+  const identify = (file: string) => [file, request.disk.identityOf(file)] as const;
+  // Before anything is read.
+  const identities = [path, userPath].map(identify);
   const user = await readFile(request, userPath, "user");
   const file = await readFile(request, path, "file");
   if (file === undefined && configPath !== undefined) {
@@ -183,7 +189,9 @@ export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
   if (problems.length > 0) throw refuse(problems);
 
   const operators = new Map([...environment.settings, ...overrides.settings]);
-  const trust = needsTrust(user, file) ? await readTrustOf(request) : undefined;
+  const isTrustRead = needsTrust(user, file);
+  if (isTrustRead) identities.push(identify(await trustPathOf(request)));
+  const trust = isTrustRead ? await readTrustOf(request) : undefined;
   const fromFile =
     file === undefined
       ? undefined
@@ -196,7 +204,6 @@ export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
     ...(fromFile?.settings ?? []),
     ...operators,
   ]);
-  const stated = new Map(settings);
   if (!settings.has("mcp.mode")) {
     const codeExecution = settings.get("mcp.code_execution.enabled")?.value === true;
     settings.set("mcp.mode", unnamedMode(file !== undefined, codeExecution));
@@ -209,11 +216,12 @@ export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
     file: file === undefined ? undefined : path,
     lookedAt: path,
     alsoFrom: [userPath, ...(trust === undefined ? [] : [trust.path])],
+    identities,
     waiting: fromFile?.waiting ?? [],
     workspaceFile: fromFile?.workspaceFile,
     digests: trust?.record?.digests ?? {},
     warnings: [
-      ...warningsFor(config, stated),
+      ...warningsFor(config),
       ...(file?.remarks ?? []),
       ...(user?.remarks ?? []),
       ...(trust?.problem === undefined ? [] : [trust.problem]),

@@ -4,6 +4,7 @@ import { coreSections } from "../core/options.ts";
 import { envelopeSections } from "../envelope/options.ts";
 import { hostSections } from "../host/options.ts";
 import { httpSections } from "../http/options.ts";
+import { knowledgeSections } from "../knowledge/options.ts";
 import { linkSections } from "../link/options.ts";
 import { llmSections } from "../llm/options.ts";
 import { mcpSections } from "../mcp/options.ts";
@@ -20,6 +21,7 @@ export const ROOM_SECTIONS: readonly Section[] = [
   ...hostSections,
   ...observeSections,
   ...retrieveSections,
+  ...knowledgeSections,
   ...envelopeSections,
   ...rlmSections,
   ...llmSections,
@@ -33,6 +35,7 @@ const [resources, mcpLimits] = mcpSections;
 const [hostTools, linuxRoots, handles, locks, audit] = hostSections;
 const [observability, logging] = observeSections;
 const [rag] = retrieveSections;
+const [kb] = knowledgeSections;
 const [te] = envelopeSections;
 const [rlm] = rlmSections;
 const [programs] = sandboxSections;
@@ -59,6 +62,7 @@ export const LAYOUT = {
   "mcp.performance": [performance],
   "mcp.resources": [resources],
   "mcp.rag": [rag],
+  "mcp.kb": [kb],
   "mcp.te": [te],
   "mcp.rlm": [rlm, llmEgress],
   "mcp.llm": [llm],
@@ -120,12 +124,6 @@ export const TABLES: readonly Table[] = Object.entries<readonly Section[]>(LAYOU
 export const ENTRIES: ReadonlyMap<string, Entry> = new Map(
   TABLES.flatMap((table) => table.entries.map((entry) => [entry.key, entry] as const)),
 );
-
-/** Keys that have an effect. The others are reserved for a later version and hidden until they work (REQ-D26). */
-export const SHOWN_TABLES: readonly Table[] = TABLES.map((table) => ({
-  ...table,
-  entries: table.entries.filter(({ option }) => !option.planned && !option.noEffect),
-})).filter(({ entries }) => entries.length > 0);
 
 export const valueAt = (config: Config, key: string): unknown =>
   key.split(".").reduce<unknown>((node, part) => (isRecord(node) ? node[part] : undefined), config);

@@ -5,7 +5,7 @@ import type { Kind, Option } from "../base/option.ts";
 import type { Loaded } from "./load.ts";
 import type { LoadRequest } from "./load-request.ts";
 import { logSettings } from "./log-settings.ts";
-import { buildConfig, SHOWN_TABLES } from "./sections.ts";
+import { buildConfig, TABLES } from "./sections.ts";
 import { describeConfig, toJson } from "./show.ts";
 
 const load = (text: string | undefined, request: Partial<LoadRequest> = {}) => loadText(text, request);
@@ -18,6 +18,8 @@ const ofKind = (kind: Kind): fc.Arbitrary<unknown> => {
       return fc.boolean();
     case "whole":
       return fc.integer({ min: kind.min, max: kind.max });
+    case "decimal":
+      return fc.double({ min: kind.min, max: kind.max, noNaN: true });
     case "choice":
       return fc.constantFrom(...kind.values);
     case "text":
@@ -34,9 +36,7 @@ const valid = (option: Option) => {
   return option.default === null ? fc.option(values) : values;
 };
 const anyValues = fc.record(
-  Object.fromEntries(
-    SHOWN_TABLES.flatMap(({ entries }) => entries).map(({ key, option }) => [key, valid(option)]),
-  ),
+  Object.fromEntries(TABLES.flatMap(({ entries }) => entries).map(({ key, option }) => [key, valid(option)])),
   { requiredKeys: [] },
 );
 
@@ -153,6 +153,7 @@ describe("REQ-C3: what is shown can be saved as llmc.toml", () => {
           file: undefined,
           lookedAt: "",
           alsoFrom: [],
+          identities: [],
           waiting: [],
           workspaceFile: undefined,
           digests: {},

@@ -3,7 +3,7 @@ import { leftOut } from "./left-out.ts";
 import type { Loaded } from "./load.ts";
 import { isSilent } from "./log-settings.ts";
 import { redactUserinfo } from "./redact.ts";
-import { type Entry, SHOWN_TABLES, valueAt } from "./sections.ts";
+import { type Entry, TABLES, valueAt } from "./sections.ts";
 import { tomlInline, tomlLines } from "./toml-text.ts";
 
 interface ShowOptions {
@@ -37,7 +37,7 @@ const showEntry = (loaded: Loaded, entry: Entry, nameWidth: number, { origin }: 
 
 /** The effective configuration as TOML that loads to the same values. */
 export const describeConfig = (loaded: Loaded, options: ShowOptions): string =>
-  SHOWN_TABLES.flatMap(({ path, entries }) => {
+  TABLES.flatMap(({ path, entries }) => {
     const nameWidth = Math.max(...entries.map(({ name }) => name.length));
     return [`[${path}]`, ...entries.flatMap((entry) => showEntry(loaded, entry, nameWidth, options)), ""];
   }).join("\n");
@@ -46,7 +46,7 @@ export const describeConfig = (loaded: Loaded, options: ShowOptions): string =>
 export const toJson = (loaded: Loaded, { origin }: ShowOptions) => ({
   file: loaded.file ?? null,
   values: Object.fromEntries(
-    SHOWN_TABLES.flatMap(({ entries }) => entries.map(({ key }) => [key, shownValue(loaded, key)])),
+    TABLES.flatMap(({ entries }) => entries.map(({ key }) => [key, shownValue(loaded, key)])),
   ),
   waiting: loaded.waiting.map(({ key, asked, items }) => ({
     key,

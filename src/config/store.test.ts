@@ -119,17 +119,17 @@ describe("REQ-C5: reload", () => {
   it("concurrent reloads run one after the other", async () => {
     const first = await loadTrusted({ disk: createDisk(), env: {}, root });
     let running = 0;
-    let most = 0;
+    let peak = 0;
     const load = async () => {
       running += 1;
-      most = Math.max(most, running);
+      peak = Math.max(peak, running);
       await new Promise((done) => setTimeout(done, 5));
       running -= 1;
       return first;
     };
     const store = createConfigStore({ load, first, onError: () => {} });
     await Promise.all(Array.from({ length: 5 }, () => store.reload()));
-    expect(most).toBe(1);
+    expect(peak).toBe(1);
   });
 });
 
@@ -162,6 +162,23 @@ describe("REQ-C5: watching a real file", () => {
     expect(store.current().file).toBeUndefined();
   });
 
+  it("knows a file by its state before it was read, so that one changed during the load is another", async () => {
+    await write(readTimeout(2));
+    const disk = createDisk();
+    const changing = {
+      ...disk,
+      readText: async (path: string) => {
+        const text = await disk.readText(path);
+        if (path.endsWith("/llmc.toml")) await write(readTimeout(33));
+        return text;
+      },
+    };
+    const { identities, lookedAt } = await loadTrusted({ disk: changing, env: {}, root });
+    const known = new Map(identities).get(lookedAt);
+    expect(known).toMatch(/:/);
+    expect(known).not.toBe(disk.identityOf(lookedAt));
+  });
+
   it("never takes a file that is half written", async () => {
     await write(readTimeout(2));
     const grown = "[mcp.tools]\nread_timeout = 3\n";
@@ -170,6 +187,7 @@ describe("REQ-C5: watching a real file", () => {
       readText: async (path: string) =>
         path.endsWith("/llmc.toml") ? (texts.length > 1 ? texts.shift() : texts[0]) : undefined,
       realOrFuture: (path: string) => path,
+      identityOf: () => null,
     };
     const first = await loadTrusted({ disk: createDisk(), env: {}, root });
     const errors: string[] = [];

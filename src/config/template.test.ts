@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { loadText } from "../../test/config-request.ts";
-import { SHOWN_TABLES } from "./sections.ts";
+import { TABLES } from "./sections.ts";
 import { fullTemplate, shortTemplate } from "./template.ts";
 
 const load = (text: string | undefined) => loadText(text);
 
-const SHOWN = SHOWN_TABLES.flatMap(({ entries }) => entries);
+const SHOWN = TABLES.flatMap(({ entries }) => entries);
 
 /** A comment has one space behind its #; what has none or more is a key or a part of its value. */
 const uncommented = () => fullTemplate().replaceAll(/^#(?! \S)/gm, "");

@@ -1,4 +1,4 @@
-import { type Entry, SHOWN_TABLES, type Table } from "./sections.ts";
+import { type Entry, TABLES, type Table } from "./sections.ts";
 import { tomlLines } from "./toml-text.ts";
 
 const preface = (which: string): readonly string[] => [
@@ -39,13 +39,13 @@ const USUAL: readonly string[] =
     mcp.tools.exec_timeout mcp.tools.allow_outbound_network mcp.tools.custom_modules`.split(/\s+/);
 
 /** The file that `llmc init --all` writes. Table headers are active, so that a key only needs its own # taken away. */
-export const fullTemplate = (): string => templateOf("Every key stands here at its default", SHOWN_TABLES);
+export const fullTemplate = (): string => templateOf("Every key stands here at its default", TABLES);
 
 /** The file that `llmc init` writes: the usual keys. */
 export const shortTemplate = (): string =>
   templateOf(
     "The usual keys stand here at their defaults (`llmc init --all --print` shows every key)",
-    SHOWN_TABLES.map((table) => ({
+    TABLES.map((table) => ({
       ...table,
       entries: table.entries.filter(({ key }) => USUAL.includes(key)),
     })).filter(({ entries }) => entries.length > 0),

@@ -261,6 +261,8 @@ const valuesOf = ({ kind, widens, default: value }: Option): fc.Arbitrary<unknow
       return fc.boolean();
     case "whole":
       return fc.integer({ min: kind.min, max: kind.max });
+    case "decimal":
+      return fc.double({ min: kind.min, max: kind.max, noNaN: true });
     case "choice":
       return fc.constantFrom(...kind.values);
     case "text":
@@ -273,7 +275,7 @@ const valuesOf = ({ kind, widens, default: value }: Option): fc.Arbitrary<unknow
   }
 };
 
-const SETTABLE = [...ENTRIES.values()].filter(({ option }) => !option.noEffect);
+const SETTABLE = [...ENTRIES.values()];
 
 const nest = (values: Readonly<Record<string, unknown>>): Record<string, unknown> => {
   const tree: Record<string, unknown> = {};
@@ -299,6 +301,7 @@ test("REQ-D22 FAIL-J1: no file of an untrusted workspace makes any key wider tha
       disk: {
         readText: async (path) => (path === "/w/llmc.toml" ? text : undefined),
         realOrFuture: (path) => path,
+        identityOf: () => null,
       },
       trust: NO_TRUST,
       folders: NO_FOLDERS,
@@ -330,6 +333,7 @@ describe("REQ-D22: every key says which direction widens", () => {
     const fitting = {
       flag: [true, false, "any", "never"],
       whole: ["more", "less", "any", "never"],
+      decimal: ["more", "less", "any", "never"],
       text: ["any", "never"],
       choice: ["any", "never"],
       list: ["additions", "removals", "roots", "outside", "filter", "any", "never"],
@@ -352,6 +356,7 @@ describe("REQ-D22: every key says which direction widens", () => {
       "mcp.tools.publish_one_of",
       "mcp.rag.default_scope",
       "mcp.rag.watch",
+      "mcp.rlm.guest_language",
     ]);
   });
 });

@@ -240,6 +240,10 @@ describe("REQ-I5: no model phrases the question", () => {
     const shown = await questionFor(app, line);
     expect(shown).toContain(`  command: ${JSON.stringify(line)}\n`);
     expect(shown).toContain('"session" is "date" with any arguments');
+    expect(shown).toMatch(/For good: llmc allow \/\S+\/date\.$/);
+    const power = await questionFor(app, "git commit -m x");
+    expect(power).toContain("\nAllow this command?\n");
+    expect(power).toMatch(/For good: llmc allow git:write\.$/);
   });
 
   it("control and bidirectional characters are visible, and no line of the question is the caller's", async () => {

@@ -10,9 +10,10 @@ import {
   check,
   countsConsent,
   judgeFor,
+  keepGrants,
+  originForTool,
   promptFor,
   resume,
-  withoutTicket,
 } from "./escalate.ts";
 import type { Origin } from "./origin.ts";
 import { explainHost, explainProgram, explainTool, refuseByPolicy } from "./refusals.ts";
@@ -21,6 +22,7 @@ import {
   type Called,
   endpointSubject,
   hostSubject,
+  knowledgeSubject,
   lineSubject,
   pathSubject,
   programSubject,
@@ -77,8 +79,15 @@ const refuseProgram = (
   );
 };
 
+/** The lasting way, where it can be typed as it is. */
+const lastingWay = (wanted: readonly string[]): string =>
+  wanted.length > 0 && wanted.every((one) => /^[\w.+/:-]+$/.test(one))
+    ? ` For good: llmc allow ${wanted.join(" ")}.`
+    : "";
+
 const checkProgram = (state: CallState, request: ProgramRequest): void => {
   const { program, realName, needs, isMidway = false } = request;
+  const allow = needs && [...(needs.path === undefined ? [] : [needs.path]), ...needs.powers];
   check(state, {
     ...programSubject(request),
     key: JSON.stringify([
@@ -92,8 +101,8 @@ const checkProgram = (state: CallState, request: ProgramRequest): void => {
     ]),
     ...(needs?.realPath === undefined ? {} : { neverKey: `program:${needs.realPath}` }),
     facts: () => (isMidway ? undefined : describeNeeds(program, needs)),
-    note: `It runs in the sandbox. "once" is this call alone, "session" is ${quoteForQuestion(program)} with any arguments that need no other power.`,
-    ...(needs && { allow: [...(needs.path === undefined ? [] : [needs.path]), ...needs.powers] }),
+    note: `It runs in the sandbox. "once" is this call alone, "session" is ${quoteForQuestion(program)} with any arguments that need no other power.${lastingWay(allow ?? [])}`,
+    ...(allow && { allow }),
     refuse: (decision) => refuseProgram(request, decision),
   });
 };
@@ -146,12 +155,31 @@ const checkHost =
     });
   };
 
+/** What a call reads in knowledge bases, and the flow that it runs. */
+const checkKnowledge = (state: CallState, tool: Called, type: "Collection" | "Flow", id: string): void => {
+  const action = actionOf(tool);
+  const what = type === "Flow" ? "flow" : "knowledge base";
+  check(state, {
+    ...knowledgeSubject(action, type, id),
+    key: `${what}:${id}`,
+    facts: () => [
+      type === "Flow"
+        ? `It runs the flow ${quoteForQuestion(id)}: searches in knowledge bases and calls of other tools, each decided on by itself.`
+        : `It reads the knowledge base ${quoteForQuestion(id)}.`,
+    ],
+    refuse: (decision) =>
+      refuseByPolicy({ name: `${what} ${quoteForQuestion(id)}`, explain: explainTool(tool.name) }, decision),
+  });
+};
+
 /** A call that may go on. */
 export interface Authorized<R extends Origin> {
   /** The call as the tool gets it. */
   readonly request: R;
-  /** Decides on a path that was refused because it is outside the roots: returns if it may be read all the same. */
+  /** Decides on a path that was refused because it is outside the roots: returns if it may be read nevertheless. */
   permitPath(path: string, refusal: LlmcError): void;
+  /** What the tool threw; with a question of its own, what was granted to this call is kept until the answer comes. */
+  keepGrants(thrown: unknown): unknown;
 }
 
 /** What policy would say, for people who want to know beforehand. */
@@ -170,13 +198,17 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
     const state = { parts, origin, called, args, log };
     return { ...state, resumed: resume(state) };
   };
-  const withPermits = <R extends Origin>(request: R, state: CallState): R => ({
-    ...withoutTicket(request),
+  const withPermits = <R extends Origin>(request: R, state: CallState, tool?: Called): R => ({
+    ...originForTool(request, state.resumed),
     caller: {
       ...request.caller,
       permit: (program) => checkProgram(state, program),
       permitFiles: checkFiles(state),
       permitHost: checkHost(state),
+      ...(tool?.family === "kb" && {
+        permitCollection: (name) => checkKnowledge(state, tool, "Collection", name),
+        permitFlow: (id) => checkKnowledge(state, tool, "Flow", id),
+      }),
     } satisfies Caller,
   });
 
@@ -200,12 +232,13 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
       const state = stateOf(tool.name, request, args, log);
       checkTool(state, tool);
       return {
-        request: withPermits(request, state),
+        request: withPermits(request, state, tool),
         permitPath: (path, refusal) => checkPath(state, tool, path, refusal),
+        keepGrants: (thrown) => keepGrants(state, thrown),
       };
     },
     /**
-     * Throws unless the caller may do all of these, which are no tools; nobody is asked. Gives the origin of the work, and
+     * Throws unless the caller may do all of these, which are no tools; nobody is asked. Returns the origin of the work, and
      * its widest effect.
      */
     authorizeEndpoint: <R extends Origin>(
@@ -245,7 +278,7 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
     /** Whether a tool could be allowed to this caller at all, if need be by the user. */
     isPossible: (tool: Called, caller: Caller): boolean => {
       const { outcome, decision } = explain(wholeSubject(actionOf(tool), parts.workspace), caller);
-      // Without a list no client would call anything, and nobody would learn that a policy file is to be mended.
+      // Without a list no client would call anything, and nobody would learn that a policy file has to be fixed.
       return outcome !== "deny" || decision.brokenAt !== undefined;
     },
     explain,

@@ -8,16 +8,16 @@ import type { Origin } from "./origin.ts";
 /** What is opened: its name, if that is known already, and what came in, which is measured and never kept. */
 interface Opened {
   readonly tool: string;
-  readonly input: () => string;
+  readonly input: (digest: (text: string) => string) => string;
 }
 
 /**
- * What policy said, and about what: the call as a whole, a program, a path outside the roots, a host, or
- * files that a command line uses by itself.
+ * What policy said, and about what: the call as a whole, a program, a path outside the roots, a host, a
+ * knowledge base, a flow, or files that a command line uses by itself.
  */
 export interface Decided extends AuditDecision {
-  readonly about: "call" | "program" | "path" | "host" | "files";
-  /** The tool, or the endpoint that is none. */
+  readonly about: "call" | "program" | "path" | "host" | "collection" | "flow" | "files";
+  /** The name of the tool, or of an HTTP endpoint that is not a tool. */
   readonly tool: string;
   /** Of what is decided on while it runs: the action of policy. */
   readonly action?: string;
@@ -31,9 +31,12 @@ export interface Decided extends AuditDecision {
   readonly resource?: string;
 }
 
-/** How the user answered a question. */
+/** What is not recorded by itself where it is allowed and changes nothing: the record of the call is enough. */
+const QUIET: ReadonlySet<Decided["about"]> = new Set(["files", "collection"]);
+
+/** How the user answered a question; unanswered: the client was asked, and failed or kept silent. */
 export interface Answered extends Decided {
-  readonly answer: "once" | "session" | "never" | "declined";
+  readonly answer: "once" | "session" | "never" | "declined" | "unanswered";
 }
 
 export interface Measured {
@@ -46,6 +49,8 @@ export interface Measured {
 export interface CallLog {
   /** To be waited for before the first decision: the audit trail is loaded when it is first needed. */
   ready(): Promise<void> | undefined;
+  /** What came in, as it is measured. */
+  readonly input: () => string;
   /** Names the tool once it is known. */
   name(tool: string): void;
   /** Notes what policy said. Work that changes something is recorded here, and not begun where that fails. */
@@ -107,7 +112,11 @@ const PLAIN_NAME = /^[\w.+-]{1,64}$/;
 /** What every record of a decision says. */
 const decisionFields = (origin: Origin, decided: Decided, digest: (text: string) => string) => {
   const { about, tool, action, effect, group, resource, allowed, policies } = decided;
-  const isShown = about === "host" || (about === "program" && PLAIN_NAME.test(resource ?? ""));
+  const isShown =
+    about === "host" ||
+    about === "collection" ||
+    about === "flow" ||
+    (about === "program" && PLAIN_NAME.test(resource ?? ""));
   return {
     ...whoOf(origin),
     tool,
@@ -174,7 +183,7 @@ export const createCallLogs =
   (origin: Origin, opened: Opened): CallLog => {
     const startedAt = now();
     const trace = observer.startCall(origin.traceparent);
-    const input = once(opened.input);
+    const input = once(() => opened.input(digest));
     let { tool } = opened;
     let own: Decided | undefined;
     let decisions: Set<string> | undefined;
@@ -205,6 +214,7 @@ export const createCallLogs =
 
     return {
       ready: audit.ready,
+      input,
       name: (found) => {
         tool = found;
       },
@@ -215,7 +225,7 @@ export const createCallLogs =
           own = decided;
           // The call's own record says it all.
           if (!allowed || isReadOnly) return;
-        } else if ((about === "files" && allowed && isReadOnly) || isRepeated(decided)) return;
+        } else if ((QUIET.has(about) && allowed && isReadOnly) || isRepeated(decided)) return;
         audit.record({ kind: "decision", ...fieldsOf(decided), ...(about === "call" ? {} : { about }) });
         hasBegun ||= about === "call";
       },

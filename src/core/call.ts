@@ -1,10 +1,13 @@
 import { ALLOWED_PROGRAMS, LlmcError, PROMOTED_TOOLS, renderForModel, toLlmcError } from "../base/error.ts";
 import { familyOf } from "../base/error-table.ts";
+import { isRecord } from "../base/is-record.ts";
 import { subjectOf } from "../observe/subject.ts";
 import { outsidePath } from "../policy/paths.ts";
 import { type ContentBlock, type Question, QuestionsAsked } from "../tools/contract.ts";
 import type { Ports, Tool } from "../tools/tool.ts";
+import { argumentsText } from "./arguments-text.ts";
 import type { Authorized, Authorizer } from "./authorizer.ts";
+import { boundContent, checkStructured, MAX_RESULT_BYTES } from "./bound-result.ts";
 import type { CallLog } from "./call-log.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -14,59 +17,30 @@ import type { Origin } from "./origin.ts";
 import { actionOf } from "./requests.ts";
 import { checkOutput, validateArguments } from "./validate.ts";
 
-/** Cuts the text of a result to a number of bytes, at the last whole line that fits, and says so. */
-const boundText = (
-  text: string,
-  maxBytes: number,
-): { readonly text: string; readonly truncated: boolean } => {
-  // A UTF-16 unit is at most three bytes of UTF-8: most texts need no counting at all.
-  if (text.length * 3 <= maxBytes) return { text, truncated: false };
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= maxBytes) return { text, truncated: false };
-  const cut = Buffer.from(text)
-    .subarray(0, maxBytes)
-    .toString("utf8")
-    .replace(/\uFFFD$/, "");
-  const lastLine = cut.lastIndexOf("\n");
-  const kept = lastLine > maxBytes / 2 ? cut.slice(0, lastLine) : cut;
-  return {
-    text: `${kept}\n[cut: ${Buffer.byteLength(kept)} of ${bytes} bytes; ask for a smaller part]`,
-    truncated: true,
-  };
-};
-
-const boundContent = (
-  rendered: string | readonly ContentBlock[],
-  maxBytes: number,
-): { readonly content: readonly ContentBlock[]; readonly truncated: boolean } => {
-  const blocks: readonly ContentBlock[] =
-    typeof rendered === "string" ? [{ type: "text", text: rendered }] : rendered;
-  let truncated = false;
-  const content = blocks.map((block): ContentBlock => {
-    if (block.type !== "text") return block;
-    const bounded = boundText(block.text, maxBytes);
-    truncated ||= bounded.truncated;
-    return bounded.truncated ? { type: "text", text: bounded.text } : block;
-  });
-  return { content, truncated };
-};
+/** The tool whose programs reach what a mode does not list. */
+const PROGRAMS = "execute_code";
 
 /**
  * The same error with a hint that the caller can follow: sentences that name a tool which the mode does not list are
- * left out, and those that offer one which it lists. Whoever throws an error need not know the mode; a second way out is a sentence of its own.
+ * left out, and those that offer one which it lists. An offer comes with the way that needs no operator: programs call every
+ * tool. Whoever throws an error need not know the mode; a second way out is a sentence of its own.
  */
 const withListedTools = (error: LlmcError, unlisted: ReadonlySet<string>): LlmcError => {
   const { code, message, hint, details, retryable, cause, needs } = error;
   if (hint === undefined) return error;
   const sentences = hint.split(/(?<=[.?!]) /);
-  const kept = sentences.filter((sentence) => {
-    const namesUnlisted = (sentence.match(/\w+/g) ?? []).some((word) => unlisted.has(word));
-    if (sentence.includes(PROMOTED_TOOLS)) return namesUnlisted;
+  const kept = sentences.flatMap((sentence) => {
+    const tool = (sentence.match(/\w+/g) ?? []).find((word) => unlisted.has(word));
+    if (sentence.includes(PROMOTED_TOOLS)) {
+      if (tool === undefined) return [];
+      return unlisted.has(PROGRAMS) ? [sentence] : [`A program (${PROGRAMS}) can call ${tool}.`, sentence];
+    }
     // Some programs have the name of a tool (stat).
-    return sentence.startsWith(ALLOWED_PROGRAMS) || !namesUnlisted;
+    return sentence.startsWith(ALLOWED_PROGRAMS) || tool === undefined ? [sentence] : [];
   });
-  if (kept.length === sentences.length) return error;
-  const left = kept.length === 0 ? {} : { hint: kept.join(" ") };
+  const changed = kept.join(" ");
+  if (changed === hint) return error;
+  const left = changed === "" ? {} : { hint: changed };
   return new LlmcError(code, message, { ...left, details, retryable, cause, needs });
 };
 
@@ -80,6 +54,8 @@ export type CallResult =
       readonly kind: "ok";
       readonly content: readonly ContentBlock[];
       readonly structured: unknown;
+      /** The answer as the published API gives it, where that is a list, which structured content cannot be. */
+      readonly list?: readonly unknown[];
       readonly truncated: boolean;
     }
   | { readonly kind: "error"; readonly error: LlmcError; readonly body: ReturnType<typeof renderForModel> }
@@ -88,6 +64,17 @@ export type CallResult =
       readonly questions: Readonly<Record<string, Question>>;
       readonly state: unknown;
     };
+
+/** A failure as the result of a call. */
+export const failedCall = (
+  error: LlmcError,
+  tool: string,
+  correlationId: string,
+): Extract<CallResult, { kind: "error" }> => ({
+  kind: "error",
+  error,
+  body: renderForModel(error, familyOf(canonicalName(tool)), correlationId),
+});
 
 export interface PipeSettings {
   readonly timeoutMs: number;
@@ -112,6 +99,11 @@ const textOf = (result: CallResult): string => {
   const [first] = content;
   if (content.length === 1 && first?.type === "text") return first.text;
   return content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+};
+
+const listOf = ({ list }: Tool, structured: unknown): readonly unknown[] | undefined => {
+  const held: unknown = list !== undefined && isRecord(structured) ? structured[list] : undefined;
+  return Array.isArray(held) ? held : undefined;
 };
 
 /** Whether something is there that the rules would let a tool read, if it lay in a root. */
@@ -172,12 +164,16 @@ export const createCall = ({ catalogue, settings, portsOf, guard, authorizer, di
         ),
       );
     const probe = (path: string) => isReadable(portsOf(tool.name, [path]).files, path, request.signal);
-    const output = await runWithPaths(tool, authorized, probe, run);
+    const output = await runWithPaths(tool, authorized, probe, run).catch((thrown: unknown) => {
+      throw authorized.keepGrants(thrown);
+    });
     const structured = tool.output === undefined ? undefined : await checkOutput(tool.output, output);
     const asJson = jsonText && structured !== undefined;
-    const rendered = asJson ? JSON.stringify(structured) : tool.render(structured ?? output, output);
-    const { content, truncated } = boundContent(rendered, maxOutputBytes);
-    return { kind: "ok", content, structured, truncated };
+    const list = listOf(tool, structured);
+    const rendered = asJson ? JSON.stringify(list ?? structured) : tool.render(structured ?? output, output);
+    const structuredBytes = checkStructured(list === undefined ? structured : [structured, list]);
+    const { content, truncated } = boundContent(rendered, maxOutputBytes, MAX_RESULT_BYTES - structuredBytes);
+    return { kind: "ok", content, structured, ...(list && { list }), truncated };
   };
 
   const failed = (
@@ -187,16 +183,18 @@ export const createCall = ({ catalogue, settings, portsOf, guard, authorizer, di
   ): Exclude<CallResult, { kind: "ok" }> => {
     if (thrown instanceof QuestionsAsked)
       return { kind: "questions", questions: thrown.questions, state: thrown.state };
-    const error = withListedTools(toLlmcError(thrown), unlisted);
-    const family = familyOf(canonicalName(request.tool));
-    return { kind: "error", error, body: renderForModel(error, family, request.correlationId) };
+    return failedCall(withListedTools(toLlmcError(thrown), unlisted), request.tool, request.correlationId);
   };
 
   return async (request: CallRequest): Promise<CallResult> => {
     // The caller chooses the name: one that matches no tool must not become a label of logs and metrics.
-    const log = guard.open(request, { tool: "unknown", input: () => JSON.stringify(request.args ?? {}) });
+    const log = guard.open(request, {
+      tool: "unknown",
+      input: (digest) => argumentsText(request.args, digest),
+    });
     let unlisted: ReadonlySet<string> = new Set();
     let result: CallResult;
+    let reached: string | undefined;
     try {
       const loading = log.ready();
       if (loading !== undefined) await loading;
@@ -204,6 +202,7 @@ export const createCall = ({ catalogue, settings, portsOf, guard, authorizer, di
       unlisted = offered.unlisted;
       const tool = offered.find(request.tool);
       log.name(tool.name);
+      reached = tool.pathArgument;
       result = await execute(tool, request, log);
     } catch (thrown) {
       result = failed(thrown, request, unlisted);
@@ -213,7 +212,7 @@ export const createCall = ({ catalogue, settings, portsOf, guard, authorizer, di
         result.kind === "error" ? result.error : result.kind === "questions" ? "questions" : undefined,
         {
           truncated: result.kind === "ok" && result.truncated,
-          subject: () => subjectOf(request.args, result.kind === "ok"),
+          subject: () => subjectOf(request.args, result.kind === "ok" ? reached : undefined, log.input),
           output: () => textOf(result),
         },
       );

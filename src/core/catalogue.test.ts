@@ -63,11 +63,13 @@ const openCore = async (entries: (loads: string[]) => readonly ToolEntry[], mode
     probes: [],
     schemas: { get: (_key, make) => make(), clear: () => {} },
     countQuestion: () => {},
+    hideSecrets: (text) => text,
     observer: app.observer,
     audit: app.audit,
     modules: { list: async () => [], load: async () => ({}) },
-    jsonSchema,
-    matchTemplate,
+    executables: { list: async () => ({ found: [], leftOut: [] }), check: async () => {} },
+    jsonSchema: async () => jsonSchema,
+    matchTemplate: async (template, uri) => matchTemplate(template, uri),
     watchFile: () => () => {},
     program: "test",
     waiting: () => [],
@@ -103,6 +105,26 @@ describe("tools are loaded when they are listed or called", () => {
     const result = await core.call({ tool: "second", args: {}, correlationId: "c", caller: CALLER });
     expect(result).toMatchObject({ kind: "error", error: { code: "unknown_tool" } });
     expect(loads).toEqual(["first"]);
+  });
+
+  test("REQ-D21: a tool that hybrid mode does not list is named with the ways to it, never with another one", async () => {
+    const app = await openTestApp();
+    const refused = await app.ask("linux_fs_delete", { path: "a" });
+    expect(refused).toMatchObject({
+      kind: "error",
+      error: {
+        message: "linux_fs_delete exists, but is not listed in hybrid mode.",
+        hint: "A program (execute_code) can call linux_fs_delete. The operator can offer linux_fs_delete: mcp.hybrid.promoted_tools.",
+      },
+    });
+    const removing = await app.ask("run_cmd", { command: "rm a.txt" });
+    expect(removing).toMatchObject({
+      error: {
+        hint: expect.stringMatching(/^A program \(execute_code\) can call linux_fs_delete\. The operator/),
+      },
+    });
+    const loop = await app.ask("run_cmd", { command: "for f in *; do cat $f; done" });
+    expect(loop).toMatchObject({ error: { hint: expect.stringContaining("as a program: execute_code.") } });
   });
 
   test("an endpoint calls a hidden tool by name, dotted name or alias, and only the named one is loaded", async () => {

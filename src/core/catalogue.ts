@@ -1,4 +1,4 @@
-import { LlmcError } from "../base/error.ts";
+import { LlmcError, PROMOTED_TOOLS } from "../base/error.ts";
 import { nearest, quoteForMessage } from "../base/text.ts";
 import type { Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
 import type { Tool, ToolEntry } from "../tools/tool.ts";
@@ -24,6 +24,22 @@ export interface Catalogue extends Omit<Registered, "tools"> {
   find(name: string): Tool;
 }
 
+/** For a client; programs have a list of their own. */
+export const TOOL_LISTS = "tools/list, or llmc tools, shows what there is.";
+
+/** The way out of a name that no tool has. */
+const hintFor = (close: string | undefined, untrusted: readonly string[]): string => {
+  const first = close === undefined ? TOOL_LISTS : `Did you mean ${close}?`;
+  if (untrusted.length === 0) return first;
+  return `${first} Not in force until the user has looked at it and runs llmc trust: ${untrusted.join(", ")}.`;
+};
+
+/** A tool that there is, but not in this mode: the nearest name of the list would be another tool, which does something else. */
+const refuseUnlisted = (name: string, { mode }: ModeSettings): LlmcError =>
+  new LlmcError("unknown_tool", `${name} exists, but is not listed in ${mode} mode.`, {
+    hint: `The operator can offer ${name}: ${PROMOTED_TOOLS}.`,
+  });
+
 /**
  * The catalogue of a mode. With `only`, just the tool of that name is loaded. Aliases are known to their tools only, so
  * a name that matches no tool loads all of them.
@@ -32,7 +48,14 @@ export const createCatalogue = async (
   builtIn: Registered,
   custom: Registered,
   settings: ModeSettings,
-  only?: string,
+  {
+    only,
+    untrusted = [],
+  }: {
+    readonly only?: string | undefined;
+    /** What brings tools, and waits for trust. */
+    readonly untrusted?: readonly string[];
+  } = {},
 ): Promise<Catalogue> => {
   const { listed, phantoms } = toolsOfMode(settings, [...builtIn.tools, ...custom.tools]);
   const names = new Set(listed.map(({ name }) => name));
@@ -58,16 +81,13 @@ export const createCatalogue = async (
       const canonical = canonicalName(name);
       const tool = byName.get(name) ?? byName.get(canonical) ?? byAlias.get(canonical);
       if (tool !== undefined) return tool;
+      if (unlisted.has(canonical) && !settings.withheldTools.includes(canonical))
+        throw refuseUnlisted(canonical, settings);
       const close = nearest(canonical, byName.keys());
       throw new LlmcError(
         "unknown_tool",
         `There is no tool ${quoteForMessage(name)} in ${settings.mode} mode.`,
-        {
-          hint:
-            close === undefined
-              ? "tools/list, or llmc tools, shows what there is."
-              : `Did you mean ${close}?`,
-        },
+        { hint: hintFor(close, untrusted) },
       );
     },
   };

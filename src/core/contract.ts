@@ -7,5 +7,5 @@ export type {
   LogLevel,
   Question,
 } from "../tools/contract.ts";
-export { LOCAL, QuestionsAsked } from "../tools/contract.ts";
+export { LOCAL, QuestionsAsked, UNANSWERED } from "../tools/contract.ts";
 export { EFFECTS } from "../tools/tool.ts";

@@ -1,5 +1,6 @@
 import { createBoundedQueue } from "../base/bounded-queue.ts";
 import type { Cache } from "../base/caches.ts";
+import type { BreakerState } from "../base/circuit-breaker.ts";
 import type { AuditTrail } from "../observe/audit/entry.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { PolicyAction } from "../policy/cedar/model.ts";
@@ -12,18 +13,19 @@ import type { ModuleKit, ModuleSource } from "./custom-modules.ts";
 import { createDispatcher, type DispatchSettings } from "./dispatcher.ts";
 import { createDocuments, type MatchTemplate } from "./documents.ts";
 import type { DoorCore } from "./door-core.ts";
-import type { AuthorizerSettings, Policy } from "./escalate.ts";
+import type { AuthorizerSettings, Policy, QuestionEvent } from "./escalate.ts";
+import type { ExecutableSource } from "./executables.ts";
 import { createGrants } from "./grants.ts";
 import { createGuard } from "./guard.ts";
 import { handleTemplate } from "./handle-resources.ts";
-import { createHealth, type HealthProbe } from "./health.ts";
+import { createHealth, type HealthProbe, type Load } from "./health.ts";
 import { instructionsFor } from "./instructions.ts";
 import type { Mode } from "./modes.ts";
-import { createNestedCall } from "./nested-call.ts";
+import { createMayCall, createNestedCall } from "./nested-call.ts";
 import type { Origin } from "./origin.ts";
 import { type PublishedTool, publishTool } from "./publish.ts";
 import { createRefresh } from "./refresh.ts";
-import { createRegistry, type Registry, type RegistrySettings } from "./registry.ts";
+import { createRegistry, type LeftOutCode, type Registry, type RegistrySettings } from "./registry.ts";
 import { actionOf, OTHER_ACTIONS } from "./requests.ts";
 import { createResourceLists } from "./resource-lists.ts";
 import { createSidecarWatch } from "./sidecars.ts";
@@ -33,6 +35,10 @@ import { createStubs } from "./stub-view.ts";
 export interface CoreSettings extends RegistrySettings, PipeSettings, AuthorizerSettings, DispatchSettings {
   readonly configVersion: string;
   readonly sidecars: readonly string[];
+  /** Publish a choice at the top of a schema, which some model APIs reject (REQ-D11). */
+  readonly publishesOneOf: boolean;
+  /** Defaults of fields that the operator sets, by tool: clients are shown what applies. */
+  readonly publishedDefaults: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** Programs that commands may start, by name or path; the instructions name them. */
   readonly allowedPrograms: readonly string[];
   readonly defaultAgentId: string;
@@ -45,8 +51,6 @@ interface ServeOptions {
   readonly timeoutMs?: number;
   /** Further actions of policy that the work comes to. */
   readonly also?: readonly string[];
-  /** What the work depends on and what may fail by itself. */
-  readonly backend?: string;
 }
 
 /** The core as doors see it. */
@@ -72,8 +76,13 @@ export interface Core extends DoorCore {
   prompts(): readonly Prompt[];
   resources(caller: Caller): Promise<readonly Resource[]>;
   templates(): readonly ResourceTemplate[];
+  /** Custom modules and executables that did not become tools, and why. */
+  leftOut(): readonly LeftOutCode[];
   health(): HealthView;
   checkHealth(): Promise<HealthReport>;
+  load(): Load;
+  /** Backends that have been used, and the worst state of their circuit breakers. */
+  breakers(): Readonly<Record<string, BreakerState>>;
   settings(): CoreSettings;
   /** Reads settings and custom modules anew and tells listeners which lists changed. */
   refresh(): Promise<void>;
@@ -95,12 +104,15 @@ interface CoreParts {
   readonly metrics: ServerView["metrics"];
   readonly metricsOver: ServerView["metricsOver"];
   readonly probes: readonly HealthProbe[];
-  /** Called with each answer of a user. */
-  readonly countQuestion: (answer: string) => void;
+  readonly countQuestion: (event: QuestionEvent) => void;
+  /** Replaces the server's own secrets in a text. */
+  readonly hideSecrets: (text: string) => string;
   readonly observer: Observer;
   readonly audit: AuditTrail;
   readonly modules: ModuleSource;
-  readonly jsonSchema: ModuleKit["jsonSchema"];
+  readonly executables: ExecutableSource;
+  /** Loads what custom modules wrap their JSON Schemas with. */
+  readonly jsonSchema: () => Promise<ModuleKit["jsonSchema"]>;
   readonly matchTemplate: MatchTemplate;
   /** Calls back when a workspace file changes; returns the stop function. */
   readonly watchFile: (path: string, changed: () => void) => () => void;
@@ -119,6 +131,12 @@ interface CoreParts {
   readonly digest: (text: string) => string;
 }
 
+const publishBy = (
+  { publishesOneOf: oneOf, publishedDefaults }: CoreSettings,
+  tool: Tool,
+  outputSchema: boolean,
+): PublishedTool => publishTool(tool, { outputSchema, oneOf, defaults: publishedDefaults[tool.name] });
+
 /** What the server tells about itself, to clients and to tools. */
 const createViews = (
   { settings, program, waiting, problems, now, schemas }: CoreParts,
@@ -128,8 +146,12 @@ const createViews = (
   const startedAt = now();
   const catalogue = () => registry().catalogue();
   const sendsStructured = () => catalogue().settings.mode === "classic";
-  const publish = (tool: Tool, outputSchema: boolean): PublishedTool =>
-    schemas.get(`${tool.name}\0${outputSchema}`, () => publishTool(tool, { outputSchema }));
+  const publish = (tool: Tool, outputSchema: boolean): PublishedTool => {
+    const defaults = JSON.stringify(settings().publishedDefaults[tool.name] ?? "");
+    return schemas.get(`${tool.name}\0${outputSchema}\0${defaults}`, () =>
+      publishBy(settings(), tool, outputSchema),
+    );
+  };
   return {
     sendsStructured,
     listTools: (caller?: Caller) =>
@@ -152,15 +174,28 @@ const createViews = (
       mode: catalogue().settings.mode,
       uptimeSeconds: Math.round((now() - startedAt) / 1000),
       tools: catalogue().tools.length,
-      waiting: [
-        ...waiting(),
-        ...registry()
-          .untrusted()
-          .map((file) => `the module ${file}`),
-      ],
+      waiting: [...waiting(), ...registry().untrusted()],
       problems: problems(),
     }),
   };
+};
+
+/** When calls run, and how many do. */
+const createDispatch = ({ settings, now, observer }: CoreParts) => {
+  const dispatcher = createDispatcher({
+    settings,
+    now,
+    onBreaker: (backend, state) => observer.log.warn({ backend, state }, "circuit breaker"),
+  });
+  const queue = createBoundedQueue(() => ({
+    maxRunning: settings().maxConcurrent,
+    maxWaiting: settings().maxQueued,
+  }));
+  const load = (): Load => {
+    const { running, waiting } = queue.load();
+    return { running, waiting: waiting + dispatcher.waiting(), maxRunning: settings().maxConcurrent };
+  };
+  return { dispatcher, queue, load };
 };
 
 export const createCore = async (parts: CoreParts): Promise<Core> => {
@@ -171,31 +206,33 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     workspace: parts.workspace,
     grants: createGrants(now, parts.newId),
     digest: parts.digest,
-    onAnswer: parts.countQuestion,
+    onQuestion: parts.countQuestion,
+    hideSecrets: parts.hideSecrets,
   });
-  const dispatcher = createDispatcher({
-    settings,
-    now,
-    onBreaker: (backend, state) => observer.log.warn({ backend, state }, "circuit breaker"),
-  });
+  const { dispatcher, queue, load } = createDispatch(parts);
   const views = createViews(parts, () => registry, authorizer);
-  const checkHealth = createHealth({ probes: parts.probes, breakers: dispatcher.breakers, now });
+  const { breakers } = dispatcher;
+  const checkHealth = createHealth({ probes: parts.probes, load, breakers, now });
+  const allTools = async () => (await registry.catalogueOf("classic")).tools;
   const stubs = createStubs({
-    tools: async () => (await registry.catalogueOf("classic")).tools,
+    tools: allTools,
     isPossible: authorizer.isPossible,
   });
   const { metrics, metricsOver } = parts;
   const callTool = createNestedCall(
     () => calls.callInAnyMode,
-    (context) => guard.originOf(context),
+    () => guard,
   );
-  const ports = parts.ports({ ...views, stubs, metrics, metricsOver, checkHealth, callTool });
+  const cancellationOf: ServerView["cancellationOf"] = (context) => guard.originOf(context)?.requestSignal;
+  const nested = { callTool, mayCall: createMayCall(allTools, authorizer), cancellationOf };
+  const ports = parts.ports({ ...views, stubs, metrics, metricsOver, checkHealth, ...nested });
   const { files, handles } = ports.main;
   const registry = await createRegistry({
     settings,
     tools: parts.tools,
     templates: [handleTemplate(handles)],
     modules,
+    executables: parts.executables,
     jsonSchema,
     log: observer.log,
   });
@@ -208,10 +245,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
   const guard = createGuard({
     authorizer,
     dispatcher,
-    queue: createBoundedQueue(() => ({
-      maxRunning: settings().maxConcurrent,
-      maxWaiting: settings().maxQueued,
-    })),
+    queue,
     observer,
     audit: parts.audit,
     digest: parts.digest,
@@ -246,14 +280,15 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     serve: (name, origin, work, { timeoutMs = settings().timeoutMs, ...options } = {}) =>
       guard.serve({ kind: name, input: () => "", origin, timeoutMs, ...options }, JSON.stringify, work),
     preview: async (mode) =>
-      (await registry.catalogueOf(mode)).tools.map((tool) =>
-        publishTool(tool, { outputSchema: mode === "classic" }),
-      ),
+      (await registry.catalogueOf(mode)).tools.map((tool) => publishBy(settings(), tool, mode === "classic")),
     prompts: () => registry.catalogue().prompts,
     resources: resources.of,
     templates: () => registry.catalogue().templates,
+    leftOut: registry.leftOut,
     settings,
     checkHealth,
+    load,
+    breakers,
     onResourceUpdated: sidecarWatch.onUpdated,
     close: sidecarWatch.stop,
   };

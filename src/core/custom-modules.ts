@@ -28,7 +28,7 @@ export interface ModuleSource {
   load(path: string): Promise<unknown>;
 }
 
-interface Failure {
+export interface Failure {
   readonly file: string;
   readonly reason: string;
   /** It was left out because nobody trusted this content. */
@@ -41,9 +41,16 @@ const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 /** What policies call by these names is something else. */
 const RESERVED: readonly string[] = [...ACTION_GROUPS, ...OTHER_ACTIONS.map(({ name }) => name)];
 
+/** Names that no further tool may have. */
+export const takenNames = ({ tools }: Pick<Registered, "tools">): readonly string[] => [
+  ...tools.map(({ name }) => name),
+  ...RESERVED,
+];
+
 const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
-const checkTool = (tool: Tool, taken: ReadonlySet<string>): void => {
+/** Throws for a tool that must not be registered. */
+export const checkTool = (tool: Tool, taken: ReadonlySet<string>): void => {
   if (!TOOL_NAME.test(tool.name))
     throw new Error("a tool's name may hold letters, digits, _ and - only, 64 at most");
   if (taken.has(tool.name)) throw new Error(`a tool named ${tool.name} exists already`);
@@ -79,7 +86,7 @@ export const loadCustomModules = async (
     templates: [] as ResourceTemplate[],
   };
   const failures: Failure[] = [];
-  const taken = new Set([...builtIn.tools.map(({ name }) => name), ...RESERVED]);
+  const taken = new Set(takenNames(builtIn));
   for (const path of await source.list(folder)) {
     const own: typeof all = { tools: [], prompts: [], resources: [], templates: [] };
     const names = new Set(taken);

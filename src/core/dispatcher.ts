@@ -6,6 +6,7 @@ import {
   isBreakerRefusal,
 } from "../base/circuit-breaker.ts";
 import { LlmcError } from "../base/error.ts";
+import { QuestionsAsked } from "../tools/contract.ts";
 import type { Effect } from "../tools/tool.ts";
 import type { Origin } from "./origin.ts";
 
@@ -96,6 +97,7 @@ export const createDispatcher = ({ settings, now, onBreaker }: DispatcherParts) 
         threshold: () => settings().breakerThreshold,
         now,
         onState: (state) => onBreaker(backend, state),
+        isNotFailure: (thrown) => thrown instanceof QuestionsAsked,
       }),
     };
     // The one that was used last is the last to be forgotten.
@@ -105,12 +107,18 @@ export const createDispatcher = ({ settings, now, onBreaker }: DispatcherParts) 
     if (breakers.size > MAX_BREAKERS && oldest !== undefined) breakers.delete(oldest);
     return known;
   };
+  const runOn = <T>(backend: string, principal: string, work: () => Promise<T>): Promise<T> =>
+    breakerOf(backend, principal).run(work);
   const attempt = <T>({ backend }: Dispatched, principal: string, work: () => Promise<T>): Promise<T> =>
-    backend === undefined ? work() : breakerOf(backend, principal).run(work);
+    backend === undefined ? work() : runOn(backend, principal, work);
 
   return {
     /** The slots that a call needs besides one of all. */
     slotsOf: (effect: Effect): BoundedQueue => queues[effect],
+    /** Calls that wait for a slot of their effect. */
+    waiting: (): number => Object.values(queues).reduce((sum, one) => sum + one.load().waiting, 0),
+    /** A part of a call that depends on something else than the rest of it. */
+    runOn,
     run: <T>(
       call: Dispatched,
       { signal, caller: { principal } }: Pick<Origin, "signal" | "caller">,

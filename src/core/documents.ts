@@ -11,8 +11,14 @@ import type { Catalogue } from "./catalogue.ts";
 import type { Guard } from "./guard.ts";
 import type { Origin } from "./origin.ts";
 
-/** Matches an RFC 6570 template and gives the variables, or undefined; the MCP library has the implementation. */
-export type MatchTemplate = (template: string, uri: string) => Readonly<Record<string, string>> | undefined;
+/**
+ * Matches an RFC 6570 template and gives the variables, or undefined. The MCP library has the implementation, and is loaded
+ * for it when a resource is read.
+ */
+export type MatchTemplate = (
+  template: string,
+  uri: string,
+) => Promise<Readonly<Record<string, string>> | undefined>;
 
 interface DocumentParts {
   readonly catalogue: () => Catalogue;
@@ -34,11 +40,11 @@ export const createDocuments = ({ catalogue, resources, timeoutMs, guard, matchT
     work: Parameters<typeof guard.run<T>>[2],
   ): Promise<T> => guard.serve({ kind, input: () => name, origin, timeoutMs: timeoutMs() }, text, work);
 
-  const findTemplate = (
+  const findTemplate = async (
     uri: string,
-  ): { template: ResourceTemplate; variables: Readonly<Record<string, string>> } | undefined => {
+  ): Promise<{ template: ResourceTemplate; variables: Readonly<Record<string, string>> } | undefined> => {
     for (const template of catalogue().templates) {
-      const variables = matchTemplate(template.uriTemplate, uri);
+      const variables = await matchTemplate(template.uriTemplate, uri);
       if (variables !== undefined) return { template, variables };
     }
     return undefined;
@@ -48,7 +54,7 @@ export const createDocuments = ({ catalogue, resources, timeoutMs, guard, matchT
     guarded("resources/read", uri, origin, lengthOf, async (context) => {
       const resource = (await resources(context.caller)).find((candidate) => candidate.uri === uri);
       if (resource !== undefined) return resource.read(context);
-      const match = findTemplate(uri);
+      const match = await findTemplate(uri);
       if (match !== undefined) return match.template.read(uri, match.variables, context);
       throw new LlmcError("resource_not_found", `There is no resource ${quoteForMessage(uri)}.`, {
         hint: "List the resources to see what is there.",

@@ -4,7 +4,8 @@ import { isDefaultPolicy } from "../policy/cedar/default-policies.ts";
 import type { PolicyContext, PolicyDecision, PolicyRequest } from "../policy/cedar/model.ts";
 import { type Judgement, judge } from "../policy/cedar/outcome.ts";
 import { showCall } from "../policy/show-call.ts";
-import { type Caller, type Question, QuestionsAsked } from "../tools/contract.ts";
+import { type Caller, type Question, QuestionsAsked, UNANSWERED } from "../tools/contract.ts";
+import { argumentsText } from "./arguments-text.ts";
 import type { Answered, CallLog, Decided } from "./call-log.ts";
 import type { Grants } from "./grants.ts";
 import type { ModeSettings } from "./modes.ts";
@@ -26,7 +27,12 @@ export interface AuthorizerSettings extends Pick<ModeSettings, "mode"> {
   /** `mcp.security.escalation_prompts`. */
   readonly asksUsers: boolean;
   readonly maxQuestionsPerMinute: number;
+  /** `mcp.security.question_timeout_seconds`. */
+  readonly questionTimeoutMs: number;
 }
+
+/** What becomes of a question, as it is counted: it is asked or not asked, because there were too many, and later answered. */
+export type QuestionEvent = "asked" | "not_asked" | Answered["answer"];
 
 export interface AuthorizerParts {
   readonly policy: Policy;
@@ -34,8 +40,9 @@ export interface AuthorizerParts {
   readonly workspace: string;
   readonly grants: Grants;
   readonly digest: (text: string) => string;
-  /** Called with each answer of a user. */
-  readonly onAnswer: (answer: string) => void;
+  readonly onQuestion: (event: QuestionEvent) => void;
+  /** Replaces the server's own secrets: a question is shown by a client. */
+  readonly hideSecrets: (text: string) => string;
 }
 
 /** What is decided, and what happens where only the user's consent is missing. */
@@ -57,7 +64,7 @@ export interface Asked extends Subject {
 export interface CallState {
   readonly parts: AuthorizerParts;
   readonly origin: Origin;
-  /** The tool, or the endpoint that is none. */
+  /** The name of the tool, or of an HTTP endpoint that is not a tool. */
   readonly called: string;
   /** Records decisions and answers, and throws where one cannot be recorded and must be. */
   readonly log: Pick<CallLog, "decide" | "answered">;
@@ -69,7 +76,10 @@ export interface CallState {
 
 interface Resumed {
   readonly granted: ReadonlySet<string>;
-  readonly answered: string | undefined;
+  /** What the last question was about, and how it ended. */
+  readonly answered: { readonly key: string; readonly answer: Answer } | undefined;
+  /** Where the tool itself asked: what it left, which it gets back with the answers. */
+  readonly toolState?: { readonly state: unknown };
 }
 
 /** What a decision is about, by its resource; all others are about the call as a whole. */
@@ -77,6 +87,8 @@ const SUBJECTS: Readonly<Record<string, Decided["about"]>> = {
   Command: "program",
   File: "path",
   Host: "host",
+  Collection: "collection",
+  Flow: "flow",
 };
 
 const ANSWER = "grant";
@@ -101,9 +113,10 @@ const SCHEMA: Extract<Question, { readonly kind: "form" }>["schema"] = {
 /** Accepted without content is a yes to this one call. Everything that is not clearly a yes is a no. */
 const readAnswer = (answers: Origin["answers"]): Answer => {
   const given = answers?.[ANSWER];
-  if (typeof given !== "object" || given === null || !("action" in given) || given.action !== "accept")
-    return "declined";
-  const content = "content" in given ? given.content : undefined;
+  if (given === undefined || (isRecord(given) && given["unanswered"] === UNANSWERED.unanswered))
+    return "unanswered";
+  if (!isRecord(given) || given["action"] !== "accept") return "declined";
+  const { content } = given;
   if (content === undefined || content === null) return "once";
   if (!isRecord(content)) return "declined";
   const { [ANSWER]: value } = content;
@@ -148,10 +161,12 @@ export const promptFor = (
 const ticketOf = ({ state }: Origin): unknown => (isRecord(state) ? state[TICKET] : undefined);
 
 /** The origin as the tool gets it: answers to our own question are not for the tool. */
-export const withoutTicket = <R extends Origin>(origin: R): R =>
-  ticketOf(origin) === undefined
-    ? origin
-    : { ...origin, state: undefined, answers: undefined, wasAsked: true };
+export const originForTool = <R extends Origin>(origin: R, { toolState }: Resumed): R => {
+  if (ticketOf(origin) === undefined) return origin;
+  return toolState === undefined
+    ? { ...origin, state: undefined, answers: undefined }
+    : { ...origin, state: toolState.state };
+};
 
 /** Whether the user's consent counts for this caller: over HTTP, only the operator's own token widens what it was given. */
 export const countsConsent = (
@@ -160,7 +175,7 @@ export const countsConsent = (
 ): boolean => settings().asksUsers && (transport !== "http" || may.has("admin"));
 
 const callDigest = ({ parts, called, args }: Pick<CallState, "parts" | "called" | "args">): string =>
-  parts.digest(JSON.stringify([called, args]));
+  parts.digest(argumentsText([called, args], parts.digest));
 
 const NOTHING_RESUMED: Resumed = { granted: new Set(), answered: undefined };
 
@@ -175,15 +190,17 @@ export const resume = (state: Omit<CallState, "resumed">): Resumed => {
   if (ticket === undefined) return NOTHING_RESUMED;
   const kept = parts.grants.resume(ticket, caller.owner, callDigest(state));
   if (kept === undefined) return NOTHING_RESUMED;
-  const { asked, never, decided } = kept;
+  if (kept.question === undefined)
+    return { granted: new Set(kept.granted), answered: undefined, toolState: { state: kept.toolState } };
+  const { asked, never, decided } = kept.question;
   const answer = readAnswer(answers);
   // The token may have lost its scope since it was asked.
   const isYes = (answer === "once" || answer === "session") && countsConsent(parts, caller);
-  parts.onAnswer(answer);
+  parts.onQuestion(answer);
   log.answered({ ...decided, allowed: isYes, answer });
   if (answer === "never") parts.grants.record(caller.owner, never, answer);
   if (answer === "session" && isYes) parts.grants.record(caller.owner, asked, answer);
-  return { granted: new Set([...kept.granted, ...(isYes ? [asked] : [])]), answered: asked };
+  return { granted: new Set([...kept.granted, ...(isYes ? [asked] : [])]), answered: { key: asked, answer } };
 };
 
 const decidedOn = (
@@ -200,7 +217,7 @@ const decidedOn = (
     about,
     tool: called,
     effect,
-    isReadOnly: effect === "read" && family === undefined,
+    isReadOnly: effect === "read" && family !== "admin",
     ...(family === undefined ? {} : { group: family }),
     ...(about === "call" ? {} : { action: action.name }),
     ...(about === "call" || about === "files" ? {} : { resource: id }),
@@ -221,22 +238,47 @@ const ask = (
   const facts = asked.facts();
   const call = facts && showCall(state.called, state.args);
   if (facts === undefined || call === undefined) return;
-  if (!grants.mayAsk(caller.owner, settings().maxQuestionsPerMinute)) return;
+  if (!grants.mayAsk(caller.owner, settings().maxQuestionsPerMinute)) {
+    parts.onQuestion("not_asked");
+    return;
+  }
   const ticket = grants.suspend({
     owner: caller.owner,
     call: callDigest(state),
     granted: [...resumed.granted],
-    asked: asked.key,
-    never: asked.neverKey ?? asked.key,
-    decided: decidedOn(state, asked, judged.agreed),
+    question: {
+      asked: asked.key,
+      never: asked.neverKey ?? asked.key,
+      decided: decidedOn(state, asked, judged.agreed),
+    },
   });
   const { note, allow } = asked;
-  const message = [call, ...facts, promptFor(policy, judged), ...(note === undefined ? [] : [note])].join(
-    "\n",
-  );
-  const form = { kind: "form", message, schema: SCHEMA, ...(allow && { allow }) } as const;
+  const lines = [call, ...facts, promptFor(policy, judged), ...(note === undefined ? [] : [note])];
+  const message = parts.hideSecrets(lines.join("\n"));
+  parts.onQuestion("asked");
+  const timeoutMs = settings().questionTimeoutMs;
+  const form = { kind: "form", message, schema: SCHEMA, timeoutMs, ...(allow && { allow }) } as const;
   throw new QuestionsAsked({ [ANSWER]: form }, { [TICKET]: ticket });
 };
+
+/**
+ * A question of the tool itself, or of a program that it runs: what the user has agreed to for this call must not be asked
+ * again when the answer comes, so a ticket keeps it together with the tool's state.
+ */
+export const keepGrants = ({ parts, origin, resumed, ...call }: CallState, thrown: unknown): unknown => {
+  if (!(thrown instanceof QuestionsAsked) || resumed.granted.size === 0) return thrown;
+  const { questions, state } = thrown;
+  if (isRecord(state) && state[TICKET] !== undefined) return thrown;
+  const ticket = parts.grants.suspend({
+    owner: origin.caller.owner,
+    call: callDigest({ parts, ...call }),
+    granted: [...resumed.granted],
+    toolState: state,
+  });
+  return new QuestionsAsked(questions, { [TICKET]: ticket });
+};
+
+const verbOf = (answer: Answer): string => (answer === "unanswered" ? "answer" : "agree");
 
 /** Returns if it is allowed; throws the refusal, or the question to the user. */
 export const check = (state: CallState, asked: Asked): void => {
@@ -246,10 +288,10 @@ export const check = (state: CallState, asked: Asked): void => {
   const judged = judgeFor(parts, caller, asked);
   const isLeftToUser = judged.outcome === "ask" && countsConsent(parts, caller);
   const isGranted = isLeftToUser && (resumed.granted.has(key) || parts.grants.has(caller.owner, key));
-  const isAnswered = resumed.answered === key;
-  if (isLeftToUser && !isGranted && !isAnswered) ask(state, asked, judged);
+  const answer = resumed.answered?.key === key ? resumed.answered.answer : undefined;
+  if (isLeftToUser && !isGranted && answer === undefined) ask(state, asked, judged);
   const decision = isGranted ? judged.agreed : judged.decision;
   log.decide(decidedOn(state, asked, decision));
   if (!decision.allowed)
-    throw withHint(asked.refuse(decision), isAnswered ? "The user was asked and did not agree" : undefined);
+    throw withHint(asked.refuse(decision), answer && `The user was asked and did not ${verbOf(answer)}`);
 };

@@ -20,11 +20,16 @@ interface SuspendedCall {
   readonly call: string;
   /** What was granted to this call alone so far. */
   readonly granted: readonly string[];
-  /** What the user is being asked about, and as the record of their answer says it. */
-  readonly asked: string;
-  /** What they refuse if they never want to be asked again. */
-  readonly never: string;
-  readonly decided: Decided;
+  /** What the user is being asked about; left out where the tool itself asks, or a program of it. */
+  readonly question?: {
+    readonly asked: string;
+    /** What they refuse if they never want to be asked again. */
+    readonly never: string;
+    /** As the record of their answer says it. */
+    readonly decided: Decided;
+  };
+  /** What the tool left with its own question. */
+  readonly toolState?: unknown;
 }
 
 /** Bounds for clients that connect, ask and never come back. */

@@ -16,8 +16,6 @@ interface Served {
   readonly timeoutMs: number;
   /** Further actions of policy that the work comes to. */
   readonly also?: readonly string[];
-  /** What the work depends on; see `Dispatched`. */
-  readonly backend?: string | undefined;
 }
 
 interface GuardParts extends LogParts {
@@ -42,9 +40,12 @@ const ask: CallContext["ask"] = (questions, state) => {
   throw new QuestionsAsked(questions, state);
 };
 
-const contextOf = (origin: Origin, signal: AbortSignal): CallContext => ({
+const contextOf = (origin: Origin, signal: AbortSignal, { runOn }: Dispatcher): CallContext => ({
   correlationId: origin.correlationId,
-  caller: origin.caller,
+  caller: {
+    ...origin.caller,
+    runOn: (backend, work) => runOn(backend, origin.caller.principal, work),
+  },
   progress: origin.progress ?? silently,
   log: origin.log ?? silently,
   answers: origin.answers,
@@ -79,7 +80,7 @@ export const createGuard = ({ queue, dispatcher, authorizer, ...logParts }: Guar
             await each.wait(deadline.signal, caller.principal).catch(explainWaiting);
           held.push(each);
         }
-        const context = contextOf(origin, deadline.signal);
+        const context = contextOf(origin, deadline.signal, dispatcher);
         origins.set(context, origin);
         return await deadline.race(work(context));
       } finally {
@@ -90,7 +91,7 @@ export const createGuard = ({ queue, dispatcher, authorizer, ...logParts }: Guar
   };
 
   const guarded = async <T>(
-    { kind, origin: asked, timeoutMs, also = [], backend }: Served,
+    { kind, origin: asked, timeoutMs, also = [] }: Served,
     log: CallLog,
     text: (value: T) => string,
     work: (context: CallContext) => T | Promise<T>,
@@ -98,7 +99,7 @@ export const createGuard = ({ queue, dispatcher, authorizer, ...logParts }: Guar
     await log.ready();
     const { origin, effect } = authorizer.authorizeEndpoint([kind, ...also], asked, log);
     // Not tried again: what it costs or does is not known here.
-    const value = await dispatcher.run({ effect, isSafe: false, backend }, origin, () =>
+    const value = await dispatcher.run({ effect, isSafe: false }, origin, () =>
       run(origin, timeoutMs, work, effect),
     );
     log.close(undefined, { truncated: false, output: () => text(value) });

@@ -9,8 +9,16 @@ export interface HealthProbe {
   check(): Promise<string | { readonly degraded: string }>;
 }
 
+/** Calls that run and wait, and how many may run. */
+export interface Load {
+  readonly running: number;
+  readonly waiting: number;
+  readonly maxRunning: number;
+}
+
 interface HealthParts {
   readonly probes: readonly HealthProbe[];
+  readonly load: () => Load;
   readonly breakers: () => Readonly<Record<string, BreakerState>>;
   readonly now: () => number;
 }
@@ -49,16 +57,26 @@ const breakerChecks = (breakers: Readonly<Record<string, BreakerState>>): readon
     detail: state === "closed" ? "" : `circuit breaker ${state}`,
   }));
 
+/** Others are served in turn while one principal fills its queue: a full house is worse, and no reason to leave it. */
+const loadCheck = ({ running, waiting, maxRunning }: Load): HealthCheck => {
+  const detail = `${running} of ${maxRunning} calls running, ${waiting} waiting`;
+  return { name: "limits", status: waiting > 0 ? "degraded" : "ok", detail };
+};
+
 const statusOf = (checks: readonly HealthCheck[]): HealthReport["status"] => {
   if (checks.some(({ status }) => status === "failed")) return "unhealthy";
   return checks.some(({ status }) => status === "degraded") ? "degraded" : "healthy";
 };
 
 /** Checks what the server depends on; the last report answers for a second. */
-export const createHealth = ({ probes, breakers, now }: HealthParts) => {
+export const createHealth = ({ probes, load, breakers, now }: HealthParts) => {
   let last: { readonly at: number; readonly report: Promise<HealthReport> } | undefined;
   const check = async (): Promise<HealthReport> => {
-    const checks = [...(await Promise.all(probes.map(probe))), ...breakerChecks(breakers())];
+    const checks = [
+      ...(await Promise.all(probes.map(probe))),
+      loadCheck(load()),
+      ...breakerChecks(breakers()),
+    ];
     return { status: statusOf(checks), checks };
   };
   return (): Promise<HealthReport> => {

@@ -11,6 +11,10 @@ const MODE_LINE: Readonly<Record<Mode, string>> = {
 const describePrograms = (allowlist: readonly string[]): string =>
   allowlist.length === 0 ? "No program is allowed yet." : `Allowed programs: ${nameBriefly(allowlist)}.`;
 
+/** Outside Linux, and for a caller who may not run programs. */
+const NO_PROGRAMS =
+  "Code execution mode, but no programs: they run on Linux only, for callers who may run them. Mode hybrid lists tools for single calls.";
+
 /** Only tools that are listed may be named, so each line depends on one. */
 const TOOL_LINES: readonly (readonly [tool: string, line: string])[] = [
   [
@@ -33,7 +37,7 @@ const HANDLE_LINES: readonly (readonly [tool: string, line: string])[] = [
   ["read_file", "A long result ends with a handle: read on with `read_file`, path handle:ID."],
 ];
 
-/** What a client's model is told at the start, and what 00_INIT returns: short, and only about what is there. */
+/** What a client's model reads at the start, and what 00_INIT returns: short, and only about what is available. */
 export const instructionsFor = (
   mode: Mode,
   listed: readonly Tool[],
@@ -42,7 +46,7 @@ export const instructionsFor = (
   const names = new Set(listed.map(({ name }) => name));
   const handleLine = HANDLE_LINES.find(([tool]) => names.has(tool))?.[1];
   return [
-    MODE_LINE[mode],
+    mode === "code_execution" && !names.has("execute_code") ? NO_PROGRAMS : MODE_LINE[mode],
     `Tools: ${listed.map(({ name }) => name).join(", ")}.`,
     "Paths are relative to the workspace; paths outside the allowed roots are refused.",
     ...TOOL_LINES.filter(([tool]) => names.has(tool)).map(([, line]) => line),

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openTestApp, tempWorkspace } from "../../test/app.ts";
 import { nameBriefly } from "../policy/program-names.ts";
+import { instructionsFor } from "./instructions.ts";
 import { MODES } from "./options.ts";
 
 const namesOf = (tools: readonly { readonly name: string }[]): string[] =>
@@ -101,8 +102,12 @@ describe("modes", () => {
     expect(absent.core.instructions()).toContain("Allowed programs: ls.");
     expect((await allowed(many)).core.instructions()).toContain(" p28 p29 and 6 more.");
     expect((await allowed([])).core.instructions()).toContain("No program is allowed yet.");
-    const none = await openTestApp({ overrides: { "mcp.tools.enable_run_cmd": "false" } });
-    expect(none.core.instructions()).not.toContain("programs");
+    const disabled = await openTestApp({ overrides: { "mcp.tools.enable_run_cmd": "false" } });
+    expect(disabled.core.instructions()).not.toContain("programs");
+  });
+
+  test("REQ-M2: where no program can run, the instructions of code_execution mode say so", () => {
+    expect(instructionsFor("code_execution", [], [])).toMatch(/no programs: they run on Linux only/);
   });
 
   test("REQ-M1 REQ-M2: code_execution lists five tools; hybrid leaves execute_code out when told to", async () => {

@@ -91,6 +91,12 @@ export const coreSections = [
       "Folder of custom modules that add tools, prompts and resources, relative to the workspace. Empty means none.",
       { path: true },
     ),
+    executables: text(
+      "",
+      "any",
+      "Folder of scripts that become tools, relative to the workspace. Empty means none.",
+      { path: true },
+    ),
     text_format: oneOf(
       ["auto", "json"],
       "auto",
@@ -101,9 +107,6 @@ export const coreSections = [
       false,
       "never",
       "Publish a schema's top-level oneOf, which some model APIs reject; it is enforced either way.",
-      {
-        planned: true,
-      },
     ),
   }),
   section("mcp.security", "Policy: who may do what, and when the user is asked.", {
@@ -123,6 +126,13 @@ export const coreSections = [
       1000,
       "more",
       "Maximum number of such questions per minute and session; 0 asks none.",
+    ),
+    question_timeout_seconds: whole(
+      120,
+      1,
+      600,
+      "any",
+      "How long such a question is waited for where the server waits (clients of the 2025 revisions); silence means no.",
     ),
     policy_files: list(
       ["~/.config/llmc/policies/*.cedar"],

@@ -13,8 +13,13 @@ export interface Origin {
   readonly hold?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
   /** A program of this caller makes the call: it runs in the slots that the program's own call holds. */
   readonly isNested?: boolean | undefined;
-  /** The user was asked about this call: its state is the pipe's, so no question of a nested call can travel with it. */
-  readonly wasAsked?: boolean | undefined;
+  /** What the caller may do by now: a program calls tools long after the request that started it. Left out, it never changes. */
+  readonly mayNow?: (() => ReadonlySet<string>) | undefined;
+  /**
+   * Fires when the client gives the request up, also while its user is asked something. Left out where each round of it is a
+   * request of its own, which nobody can give up once it was answered.
+   */
+  readonly requestSignal?: AbortSignal | undefined;
   /** W3C trace context of the caller, as received. */
   readonly traceparent?: string | undefined;
   readonly answers?: Readonly<Record<string, unknown>> | undefined;

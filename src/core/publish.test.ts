@@ -16,7 +16,7 @@ describe("what clients see of a tool", () => {
     },
   );
 
-  test("REQ-D11: the choice is enforced all the same", async () => {
+  test("REQ-D11: the choice is enforced nevertheless", async () => {
     const app = await openTestApp({ files: { "a.txt": "x" } });
     const both = { path: "a.txt", old_text: "x", new_text: "y", edits: [{ old_text: "x", new_text: "y" }] };
     expect(await app.errorCode("linux_fs_edit", both)).toBe("INVALID_ARGS");

@@ -100,6 +100,47 @@ const withOutput = once((tool) =>
     : { ...withoutOutput(tool), outputSchema: published(tool.output, "output") },
 );
 
+/** Exactly one of some fields, in JSON Schema. */
+const choiceOf = (fields: readonly string[]) => ({
+  oneOf: fields.map((field) => ({
+    required: [field],
+    not: { anyOf: fields.filter((other) => other !== field).map((other) => ({ required: [other] })) },
+  })),
+});
+
+interface PublishOptions {
+  readonly outputSchema: boolean;
+  /** Some model APIs reject a whole request for a choice at the top of a schema (REQ-D11). */
+  readonly oneOf?: boolean;
+  /** What applies where a field is left out, as the operator configured it. */
+  readonly defaults?: Readonly<Record<string, number>> | undefined;
+}
+
+/** The schema with the operator's defaults in place of the built-in ones. */
+const withDefaults = (
+  schema: PublishedTool["inputSchema"],
+  defaults: Readonly<Record<string, number>>,
+): PublishedTool["inputSchema"] => ({
+  ...schema,
+  properties: Object.fromEntries(
+    Object.entries((schema["properties"] ?? {}) as Record<string, object>).map(([name, property]) => [
+      name,
+      Object.hasOwn(defaults, name) ? { ...property, default: defaults[name] } : property,
+    ]),
+  ),
+});
+
 /** What a client sees of a tool. Only classic mode publishes output schemas (REQ-D13). */
-export const publishTool = (tool: Tool, options: { readonly outputSchema: boolean }): PublishedTool =>
-  options.outputSchema ? withOutput(tool) : withoutOutput(tool);
+export const publishTool = (
+  tool: Tool,
+  { outputSchema, oneOf = false, defaults }: PublishOptions,
+): PublishedTool => {
+  const builtIn = outputSchema ? withOutput(tool) : withoutOutput(tool);
+  const made =
+    defaults === undefined
+      ? builtIn
+      : { ...builtIn, inputSchema: withDefaults(builtIn.inputSchema, defaults) };
+  return oneOf && tool.exclusive !== undefined
+    ? { ...made, inputSchema: { ...made.inputSchema, ...choiceOf(tool.exclusive) } }
+    : made;
+};

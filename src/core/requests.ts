@@ -5,6 +5,7 @@ import type {
   PolicyResource,
   ResourceType,
 } from "../policy/cedar/model.ts";
+import { isThisMachine } from "../policy/egress.ts";
 import type { HostRequest, ProgramRequest } from "../policy/permit.ts";
 import { type Caller, principalName } from "../tools/contract.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -12,9 +13,13 @@ import type { Tool } from "../tools/tool.ts";
 /** What is called; a tool is one. */
 export type Called = Pick<Tool, "name" | "effect" | "family">;
 
-/** What tools are decided on with: only what reads reaches beyond the roots, and a family has the server itself. */
+/**
+ * What tools are decided on with: only what reads reaches beyond the roots, admin tools have the server itself, and those
+ * of knowledge bases the collections and flows that a call names.
+ */
 const aboutOf = ({ effect, family }: Called): readonly ResourceType[] => {
-  if (family !== undefined) return ["Server"];
+  if (family === "admin") return ["Server"];
+  if (family === "kb") return ["Workspace", "Collection", "Flow"];
   return effect === "read" ? ["Workspace", "File"] : ["Workspace"];
 };
 
@@ -95,9 +100,15 @@ export const pathSubject = (action: PolicyAction, path: string): Subject => ({
   resources: [{ type: "File", id: path }],
 });
 
+/** A knowledge base or a flow that a call names. */
+export const knowledgeSubject = (action: PolicyAction, type: "Collection" | "Flow", id: string): Subject => ({
+  action,
+  resources: [{ type, id }],
+});
+
 export const hostSubject = ({ host, refusal }: HostRequest): Subject => ({
   action: ASK_MODEL,
-  resources: [{ type: "Host", id: host, listed: refusal === undefined }],
+  resources: [{ type: "Host", id: host, listed: refusal === undefined, local: isThisMachine(host) }],
 });
 
 /** The one way in which requests come about: for calls, for lists, and where somebody wants to know beforehand. */

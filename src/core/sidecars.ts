@@ -6,7 +6,9 @@ const MAX_SIDECAR = { offsetLines: 0, maxLines: 20_000, maxBytes: 1_048_576 };
 
 const baseName = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
-/** The configured documents as resources `llmc://docs/NAME`. Two of the same name are told apart by their paths. */
+/**
+ * The configured documents as resources `llmc://docs/NAME`. Two of the same name are distinguished by their paths.
+ */
 export const sidecarResources = (paths: readonly string[], files: Ports["files"]): readonly Resource[] => {
   const counts = new Map<string, number>();
   for (const path of paths) counts.set(baseName(path), (counts.get(baseName(path)) ?? 0) + 1);

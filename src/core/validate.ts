@@ -22,12 +22,16 @@ const meant = (issue: SchemaIssue, args: unknown): string | undefined => {
   );
 };
 
+/** What is not there is not invalid; the rule still says what it should be. */
+const missingRule = ({ message }: SchemaIssue): string =>
+  message.replace(/^Invalid (?:option|input): expected /, "required: ").replace(/, received undefined$/, "");
+
 /** Names the field and the rule, and never the value: an argument may be long or secret. */
 const describe = (issue: SchemaIssue, args: unknown): string => {
   const field = fieldOf(issue);
   const near = meant(issue, args);
-  const rule =
-    near === undefined ? issue.message : `${issue.message} (did you mean ${quoteForMessage(near)}?)`;
+  const message = valueAt(args, issue) === undefined ? missingRule(issue) : issue.message;
+  const rule = near === undefined ? message : `${message} (did you mean ${quoteForMessage(near)}?)`;
   return ellipsize(field === "" ? rule : `${field}: ${rule}`, 200);
 };
 

@@ -178,8 +178,8 @@ describe("the envelope", () => {
     expect(spent).toBeLessThan(6600);
     const other = await envelope.run({ command: "echo x" }, { ...SESSION, owner: "new" });
     expect(other.document.stdout).toBe("x\n");
-    const none = await envelope.run({ command: "echo x" }, { ...SESSION, owner: "" });
-    expect(none.document.telemetry.budget_remaining).toBeNull();
+    const unowned = await envelope.run({ command: "echo x" }, { ...SESSION, owner: "" });
+    expect(unowned.document.telemetry.budget_remaining).toBeNull();
   });
 
   test("REQ-X8: many at once do not pass the cap together", async () => {

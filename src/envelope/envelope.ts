@@ -225,7 +225,14 @@ const run = async (
   try {
     const timeoutSeconds = call.timeoutSeconds ?? (settings.enabled ? settings.timeoutSeconds : undefined);
     const launched = await parts.launch(
-      { command: call.command, cwd: call.cwd, timeoutSeconds, session, onOutput: output.onOutput },
+      {
+        command: call.command,
+        cwd: call.cwd,
+        timeoutSeconds,
+        session,
+        executable: call.executable,
+        onOutput: output.onOutput,
+      },
       signal,
     );
     const { shown, real, handle } = await showOutput(

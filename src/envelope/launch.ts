@@ -10,6 +10,7 @@ export interface LaunchCall {
   /** Undefined: the gate's own. */
   readonly timeoutSeconds: number | undefined;
   readonly session: Session;
+  readonly executable?: EnvelopeCall["executable"];
   readonly onOutput: Output["onOutput"];
 }
 

@@ -44,12 +44,12 @@ const leastOf = (runs: number, work: () => void): number =>
 const growthOf = (work: (size: number) => void, size: number): number => {
   // A first doubt costs few runs; it stands if many runs confirm it.
   for (const runs of [1, 12]) {
-    const most = leastOf(runs, () => work(8 * size));
-    if (most < NOISE_MS) return 2;
+    const longest = leastOf(runs, () => work(8 * size));
+    if (longest < NOISE_MS) return 2;
     const eight = leastOf(runs, () => {
       for (let i = 0; i < 8; i++) work(size);
     });
-    const growth = 2 * Math.cbrt(most / eight);
+    const growth = 2 * Math.cbrt(longest / eight);
     if (runs > 1 || growth < SUSPICIOUS) return growth;
   }
   return 2;

@@ -1,3 +1,4 @@
+import type { TrustedExecutable } from "../host/run/contract.ts";
 import type { ProgramEnd } from "../host/run/line/contract.ts";
 import type { ShownQuarantine } from "../host/run/scan/quarantined.ts";
 import type { Tier } from "../host/run/tiers/contract.ts";
@@ -14,6 +15,8 @@ export interface EnvelopeCall {
   readonly timeoutSeconds?: number | undefined;
   /** No summary: the output as it is, with the whole behind a handle where it is long. */
   readonly raw?: boolean | undefined;
+  /** The program, where it is a script that the operator made a tool of. */
+  readonly executable?: TrustedExecutable | undefined;
 }
 
 export interface EnvelopeResult {

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { quoteForMessage } from "../base/text.ts";
-import { REACH, type ReachId } from "../policy/reach.ts";
+import { REACH, type ReachId } from "../policy/reach-table.ts";
 import type { Launched } from "./launch.ts";
 import type { Output } from "./output.ts";
 

@@ -6,17 +6,19 @@ const STARTUP_GLOBS: readonly string[] = [
   ...[".vscode/", ".idea/", ".fleet/", ".zed/", ".devcontainer/", ".vs/", ".theia/"],
   ...[".devcontainer.json", "*.code-workspace", ".dir-locals.el", ".lazy.lua"],
   ...[".vimrc", ".exrc", ".nvimrc", ".nvim.lua", ".lvimrc", ".gvimrc", ".emacs", ".emacs.d/"],
+  ...[".helix/", "*.sublime-project"],
   // Agents.
   ...[".claude/", ".cursor/", ".codex/", ".gemini/", ".windsurf/", ".opencode/", ".continue/", ".cline/"],
   ...[".roo/", ".kiro/", ".amazonq/", ".qwen/", ".trae/", ".factory/", ".cursorrules", ".clinerules"],
-  ...[".mcp.json", "opencode.json", "opencode.jsonc"],
+  ...[".mcp.json", "opencode.json", "opencode.jsonc", ".aider.conf.yml"],
   // Shells and environment managers.
   ...[".envrc", ".autoenv", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc"],
   ...[".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc"],
-  ...["**/.config/fish/**", ".tmux.conf", ".screenrc", ".mise.toml", "mise.toml", ".mise/", ".tool-versions"],
+  ...["**/.config/fish/**", ".tmux.conf", ".screenrc", ".mise/", ".tool-versions"],
+  ...[".mise.toml", ".mise.*.toml", "mise.toml", "mise.*.toml", "**/.config/mise/**", "**/.config/mise.toml"],
   // Debuggers, interpreters and package managers that read a file of the folder they are started in.
-  ...[".gdbinit", ".lldbinit", ".pdbrc", ".irbrc", ".pryrc", ".Rprofile"],
-  ...[".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "**/.cargo/config", "**/.cargo/config.toml"],
+  ...[".gdbinit", ".lldbinit", ".pdbrc", ".pdbrc.py", ".irbrc", ".pryrc", ".Rprofile"],
+  ...[".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "**/.cargo/config", "**/.cargo/config.toml"],
   ...[
     "**/.bundle/config",
     "**/.mvn/extensions.xml",
@@ -25,12 +27,30 @@ const STARTUP_GLOBS: readonly string[] = [
     ".bazelrc",
   ],
   // Git, where the workspace is somebody's home, and other programs that keep versions.
-  ...[".gitconfig", "**/.config/git/**", "**/.hg/hgrc", "**/.jj/repo/config.toml"],
+  ...[".gitconfig", "**/.config/git/**", "**/.hg/hgrc", "**/.hg/hgrc-not-shared", "**/.jj/repo/config.toml"],
   // CI and hook managers.
   ...["**/.github/workflows/**", "**/.github/actions/**", ".circleci/", ".buildkite/", ".woodpecker/"],
+  ...[
+    "**/.gitea/workflows/**",
+    "**/.forgejo/workflows/**",
+    ".semaphore/",
+    ".cirrus.yml",
+    ".builds/",
+    ".build.yml",
+  ],
+  ...[".buildkite.yml", ".buildkite.yaml"],
   ...[".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker.yml", "azure-pipelines.yml", "Jenkinsfile"],
   ...["bitbucket-pipelines.yml", "appveyor.yml", ".appveyor.yml"],
-  ...[".husky/", ".githooks/", ".lefthook/", "lefthook.yml", ".lefthook.yml", ".pre-commit-config.yaml"],
+  ...[
+    ".husky/",
+    ".githooks/",
+    ".lefthook/",
+    "lefthook.{yml,yaml,toml,json}",
+    "lefthook-local.{yml,yaml,toml,json}",
+    ".lefthook.{yml,yaml,toml,json}",
+    ".lefthook-local.{yml,yaml,toml,json}",
+    ".pre-commit-config.yaml",
+  ],
 ];
 
 /** Every name in the roots is matched against these, and a workspace's own file may add some: matching must stay fast. */
@@ -38,6 +58,12 @@ const SIMPLE_GLOB = {
   pattern: /^(?!.*\()(?!.*\{[^,{}]*\})(?!.*(?:\*[^*/]+){4})(?!(?:.*\*\*){4})[^\0]{1,200}$/s,
   expected:
     "expected a glob of at most 200 characters with at most three * in a name, three ** and no ( ) or {a..z}",
+};
+
+/** What is renamed because it has such a name must not have it still: the new name only gets longer. */
+const STARTUP_GLOB = {
+  pattern: new RegExp(`^(?!.*[^/*]\\*$)${SIMPLE_GLOB.pattern.source.slice(1)}`, "s"),
+  expected: `${SIMPLE_GLOB.expected}, and no * at the end of a name`,
 };
 
 export const hostSections = [
@@ -75,6 +101,12 @@ export const hostSections = [
       [],
       "roots",
       "Folders that commands may read besides the roots, such as a tool chain in your home (`llmc allow` adds them); programs in them or in their bin folders are found by other programs. Only names at the top of such a folder are checked against denylist_globs.",
+      { path: true },
+    ),
+    git_directories: list(
+      [],
+      "roots",
+      "Git directories outside the roots that git may use for work trees in the roots, as `git worktree add` makes them (`llmc allow --repository` adds the one of this workspace). Git alone gets them, within the same rules as a git directory in a root; no tool reads them.",
       { path: true },
     ),
     command_memory_mb: whole(
@@ -163,7 +195,7 @@ export const hostSections = [
       STARTUP_GLOBS,
       "removals",
       "Start-up files of editors, shells, agents and CI, which the user's programs execute or obey. File tools may write them; commands may not (except git with git:write).",
-      { shape: SIMPLE_GLOB },
+      { shape: STARTUP_GLOB },
     ),
   }),
   section("mcp.linux_ops.roots", "Roots of the linux_* tools.", {

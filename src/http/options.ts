@@ -30,6 +30,12 @@ export const httpSections = [
       "Addresses or networks of reverse proxies whose X-Forwarded-For header is trusted. If empty, none is.",
       { restart: true },
     ),
+    invoke_socket: text(
+      "",
+      "any",
+      "Path of a Unix socket on which other programs of the same user call tools by POST /invoke; the token of each start lies beside it, under the same name with .token. If empty, there is none.",
+      { restart: true, path: true },
+    ),
     max_connections: whole(
       1024,
       8,

@@ -26,6 +26,7 @@ import { type AgentPort, addAgentRoute } from "./routes/agent.ts";
 import type { RouteContext } from "./routes/context.ts";
 import { addDescriptionRoutes } from "./routes/description.ts";
 import { addHealthRoutes, type Page } from "./routes/health.ts";
+import { addInvokeRoute } from "./routes/invoke.ts";
 import { addMcpRoute } from "./routes/mcp.ts";
 import { addRagRoutes, type BootloadPort } from "./routes/rag.ts";
 import { addToolRoute } from "./routes/tool.ts";
@@ -198,10 +199,15 @@ export const createHttpServer = (parts: HttpParts): HttpServer => {
   addNotFound(app);
   acceptOnlyJson(app, parts.maxRequestBytes);
   addMiddleware(parts, context);
-  app.setErrorHandler(createErrorHandler(parts.onInternalError));
+  app.setErrorHandler(
+    createErrorHandler(parts.onInternalError, ({ id, inFlight: { identity } }) =>
+      parts.onRefused("malformed", { ...(identity && { token_name: identity.name }), correlation_id: id }),
+    ),
+  );
 
   addHealthRoutes(context, parts);
   addToolRoute(context);
+  addInvokeRoute(context);
   addAgentRoute(context, parts.agent);
   addRagRoutes(context, parts.bootload);
   addMcpRoute(context, parts.mcp, parts.maxRequestBytes);

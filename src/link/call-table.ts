@@ -8,6 +8,8 @@ interface Entry {
   readonly listeners: Set<Listener>;
   /** The last line, once there is one; null if it was dropped to save memory. */
   result: string | null | undefined;
+  /** How many fronts got the result. */
+  sent: number;
 }
 
 interface Begun {
@@ -33,6 +35,15 @@ const unknownOutcome = (): LlmcError =>
     hint: "Look at what it would have changed before you make it again.",
     retryable: false,
     details: { outcome: "unknown" },
+  });
+
+/** The first time, and once again: a front may die of something else, but hardly twice before it has passed an answer on. */
+const MAX_SENT = 2;
+
+const unreadable = (): LlmcError =>
+  new LlmcError("file_too_large", "The call was done, but its answer could not be delivered.", {
+    hint: "Look at what it has changed; ask for a smaller part.",
+    retryable: false,
   });
 
 const overloaded = (): LlmcError =>
@@ -68,6 +79,7 @@ export const createCallTable = ({ generation, maxEntries, maxResultBytes }: Tabl
 
   const finish = (n: number, entry: Entry, result: string): void => {
     for (const listener of entry.listeners) listener(result, true);
+    if (entry.listeners.size > 0) entry.sent++;
     entry.listeners.clear();
     entry.result = result;
     // Answered already: the supervisor gave up waiting, or a front made the number up.
@@ -82,6 +94,7 @@ export const createCallTable = ({ generation, maxEntries, maxResultBytes }: Tabl
       controller: new AbortController(),
       listeners: new Set([listener]),
       result: undefined,
+      sent: 0,
     };
     const rounds = lines.get(n) ?? new Map<number, Entry>();
     lines.set(n, rounds.set(round, entry));
@@ -97,8 +110,11 @@ export const createCallTable = ({ generation, maxEntries, maxResultBytes }: Tabl
     begin: (begun: Begun, listener: Listener): (() => void) => {
       const known = lines.get(begun.n)?.get(begun.round);
       const stop = (): void => void lines.get(begun.n)?.get(begun.round)?.listeners.delete(listener);
-      if (typeof known?.result === "string") listener(known.result, true);
-      else if (known?.result === null) listener(begun.refuse(unknownOutcome()), true);
+      if (typeof known?.result === "string") {
+        // Asked for again, because a front died before the client had it.
+        const isUnreadable = ++known.sent > MAX_SENT;
+        listener(isUnreadable ? begun.refuse(unreadable()) : known.result, true);
+      } else if (known?.result === null) listener(begun.refuse(unknownOutcome()), true);
       else if (known !== undefined) known.listeners.add(listener);
       // The one rule for what another core may have done already.
       else if (begun.generation !== generation && !begun.isRepeatable)
@@ -109,8 +125,8 @@ export const createCallTable = ({ generation, maxEntries, maxResultBytes }: Tabl
     },
     /** Only this ends a request before its time: a connection that breaks may be that of a front that died. */
     cancel: (n: number): void => {
-      for (const { controller, result } of lines.get(n)?.values() ?? [])
-        if (result === undefined) controller.abort();
+      // A round that ended with a question may have left something that waits for the answer.
+      for (const { controller } of lines.get(n)?.values() ?? []) controller.abort();
     },
     /** The client has the answer. */
     forget: (n: number): void => {

@@ -21,7 +21,7 @@ export interface ClientLine {
   isParsed: boolean;
   /** How many fronts died over it. */
   strikes: number;
-  /** It stays open, and the next front takes it over. */
+  /** The line stays open, and the next front takes it over. */
   isLasting: boolean;
   /** Answers that go out together with the last one. */
   held: Buffer[];
@@ -34,6 +34,9 @@ const MAX_NEGOTIATION_BYTES = 8 * 1024 * 1024;
 /** Bytes that are kept of each end of a line that is refused: ids are near the start or at the very end. */
 export const END_BYTES = 4096;
 const MAX_STRIKES = 3;
+/** Of answers that wait for the last one to the same line, of all lines together: errors that name the ids of one line. */
+const MAX_HELD_BYTES = 16 * 1024 * 1024;
+const MAX_HELD = 20_000;
 
 /**
  * The client's lines, numbered as they come: those that have no answer yet, and those that were answered but that the next
@@ -45,10 +48,20 @@ export const createClientLines = () => {
   let last = 0;
   let bytes = 0;
   let negotiationBytes = 0;
+  let heldBytes = 0;
+  let heldCount = 0;
 
   const release = (n: number): void => {
     negotiationBytes -= negotiation.get(n)?.length ?? 0;
     negotiation.delete(n);
+  };
+
+  const letGo = (line: ClientLine): readonly Buffer[] => {
+    const { held } = line;
+    for (const answer of held) heldBytes -= answer.length;
+    heldCount -= held.length;
+    line.held = [];
+    return held;
   };
 
   return {
@@ -72,8 +85,20 @@ export const createClientLines = () => {
     },
     find: (n: number): ClientLine | undefined => open.get(n),
     settle: (line: ClientLine): void => {
+      letGo(line);
       if (open.delete(line.n)) bytes -= line.body.length;
     },
+    /** Keeps an answer until the last one to the line; false if that is more than any front has to say. */
+    hold: (line: ClientLine, answer: Buffer): boolean => {
+      if (heldCount >= MAX_HELD || heldBytes + answer.length > MAX_HELD_BYTES) return false;
+      heldCount++;
+      heldBytes += answer.length;
+      // A copy: it would hold on to the whole chunk that it came in.
+      line.held.push(Buffer.from(answer));
+      return true;
+    },
+    /** Forgets what was held, and returns it. */
+    letGo,
     keep: ({ n, body }: ClientLine): void => {
       if (negotiation.size >= MAX_NEGOTIATION_LINES || negotiationBytes + body.length > MAX_NEGOTIATION_BYTES)
         return;
@@ -96,15 +121,19 @@ export const createClientLines = () => {
 
 export type ClientLines = ReturnType<typeof createClientLines>;
 
-/** A front died: the first line that it had not parsed yet is suspected, and refused when that happens again and again. */
-export const strike = (lines: readonly ClientLine[]): void => {
-  const suspect = lines.find(({ isParsed }) => !isParsed);
-  if (suspect === undefined || suspect.refusal !== undefined || ++suspect.strikes < MAX_STRIKES) return;
-  const { body } = suspect;
-  suspect.refusal = {
+/** No front reads the line again: the next one answers it with an error. */
+export const refuseLine = (line: ClientLine): void => {
+  const { body } = line;
+  line.refusal ??= {
     size: body.length,
     limit: 0,
     head: body.subarray(0, END_BYTES),
     tail: body.subarray(-END_BYTES),
   };
+};
+
+/** A front died: the first line that it had not parsed yet is suspected, and refused when that happens again and again. */
+export const strike = (lines: readonly ClientLine[]): void => {
+  const suspect = lines.find(({ isParsed }) => !isParsed);
+  if (suspect !== undefined && ++suspect.strikes >= MAX_STRIKES) refuseLine(suspect);
 };

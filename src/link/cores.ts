@@ -10,7 +10,7 @@ interface CoreParts {
   readonly onGone: () => void;
   /** Anything else that it reports: a word, and what follows it. */
   readonly onReport: (word: string, rest: Buffer) => void;
-  /** It ended before it was ever there: it said why on stderr. */
+  /** It ended before it was ready, and wrote the reason to stderr. */
   readonly onFailedStart: (exit: ChildExit) => void;
   readonly onRestart: (exit: ChildExit) => void;
 }
@@ -22,7 +22,7 @@ const MAX_REPORT_BYTES = 64 * 1024 * 1024;
 const MAX_KILLED_STARTS = 3;
 /** How long a core may take to end what it does. */
 const MAX_STOP_MS = 10_000;
-/** Answers that the core may forget are told together. */
+/** The core is notified in batches of the answers that it may forget. */
 const ANSWERED_MS = 20;
 
 /** The core's process: started again whenever it ends. */
@@ -45,7 +45,7 @@ export class Cores {
     return this.#isReady;
   }
 
-  /** The core that is there, or else the one that will be. */
+  /** The running core, or the one that is being started. */
   get generation(): number {
     return this.#generation;
   }
@@ -104,7 +104,7 @@ export class Cores {
     this.#isReady = false;
     const isStable = wasReady && performance.now() - this.#readyAt > STABLE_MS;
     this.#failures = isStable ? 1 : this.#failures + 1;
-    // What was given to a core that was never there cannot have been done by it.
+    // A core that never became ready cannot have done what was sent to it.
     if (wasReady) this.#generation++;
     if (!this.#wasReady && (exit.signal === null || this.#failures >= MAX_KILLED_STARTS)) {
       this.#parts.onFailedStart(exit);
@@ -120,9 +120,18 @@ export class Cores {
     );
   }
 
+  /** Has it end what it does and start again, by what is installed now. */
+  restart(): void {
+    if (this.#isReady && !this.#isStopping) void this.#endChild();
+  }
+
   /** Resolves when it has ended what it does. */
   async stop(): Promise<void> {
     this.#isStopping = true;
+    await this.#endChild();
+  }
+
+  async #endChild(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
     this.notify("stop");

@@ -5,9 +5,9 @@ import type { WireEvent } from "./wire.ts";
 
 interface EventParts {
   readonly link: () => LinkClient;
-  /** How far fronts before this one have told the client: `generation.event`, or empty. */
+  /** The last change of which earlier fronts notified the client: `generation.event`, or empty. */
   readonly seen: () => string;
-  /** The client has been told this far. */
+  /** The client has been notified up to here. */
   readonly onSeen: (text: string) => void;
   readonly isCurrent: (generation: number) => boolean;
 }
@@ -49,7 +49,7 @@ export const createFrontEvents = ({ link, seen, onSeen, isCurrent }: EventParts)
   const follow = async (generation: number): Promise<void> => {
     const [ofGeneration, after] = (reported || seen()).split(".");
     const isSame = Number(ofGeneration) === generation && after !== undefined;
-    // The first front has told its client nothing yet: what it differs from is in its own snapshot.
+    // The first front has not notified its client of anything yet: it compares with its own snapshot.
     const isFirst = reported === "" && seen() === "";
     let fresh: readonly ListKind[] = [];
     let isFirstSnapshot = true;

@@ -1,38 +1,29 @@
-import { type Child, type ChildExit, restartDelayMs } from "./child.ts";
-import { type ClientLine, type ClientLines, strike } from "./client-lines.ts";
-import { createFront, type Front, sendTo } from "./front-process.ts";
+import { type ChildExit, restartDelayMs } from "./child.ts";
+import { type ClientLine, strike } from "./client-lines.ts";
+import {
+  createFront,
+  deliverTo,
+  drain,
+  type Front,
+  type FrontChild,
+  type FrontParts,
+  introduceTo,
+  replayTo,
+  retire,
+  sendTo,
+  takeFor,
+} from "./front-process.ts";
+import { createLineFeed } from "./line-feed.ts";
 import { encodeRecord, type RelayRecord } from "./relay-records.ts";
-
-interface FrontParts {
-  readonly lines: ClientLines;
-  /** Starts the program; `front` counts them. */
-  readonly start: (front: number) => Promise<Child>;
-  /** What a front learns when it starts, in JSON. */
-  readonly hello: (front: number) => string;
-  /** What it may answer without the core, if that is known, in JSON. */
-  readonly snapshot: () => Buffer | undefined;
-  readonly core: () => { readonly isReady: boolean; readonly generation: number };
-  /** Writes lines to the client. */
-  readonly onMessage: (lines: readonly Buffer[]) => void;
-  /** A line of the client needs nothing more. */
-  readonly onSettled: (line: ClientLine) => void;
-  readonly onSeen: (text: string) => void;
-  readonly onFailedStart: (thrown: unknown) => void;
-  readonly onStarted: (pid: number | undefined) => void;
-  readonly onEnded: (exit: ChildExit, isPlanned: boolean) => void;
-}
 
 /** A front that was well and ended is started again soon; one that never was, ever more slowly. */
 const MAX_DELAY_MS = 250;
 const MAX_UNHEALTHY_DELAY_MS = 5000;
 const STABLE_MS = 1000;
-/** Lines that a front has at once: more than the core works on by default, few enough for a small heap. */
-const MAX_GIVEN = 256;
-const TRICKLE_MS = 5;
-/** How long a new front may take until it is well, and an old one until it has answered what it has. */
+/** How long a new front may take until it is well. */
 const MAX_START_MS = 10_000;
-const MAX_DRAIN_MS = 30_000;
-const DRAIN_CHECK_MS = 50;
+/** A generation and a number. */
+const MAX_SEEN_CHARS = 40;
 
 /** The front's process: started again whenever it ends, and replaced by another without a gap when it has grown. */
 export class Fronts {
@@ -40,16 +31,25 @@ export class Fronts {
   #count = 0;
   #active: Front | undefined;
   #candidate: Front | undefined;
+  #isStarting = false;
   #isReplacing = false;
+  /** Another replacement, which has to wait. */
+  #isWanted = false;
   readonly #draining = new Set<Front>();
   #failures = 0;
+  #replacementFailures = 0;
   #isStopping = false;
-  /** Lines that no front has had yet, in order. */
-  readonly #undelivered: ClientLine[] = [];
-  #trickle: NodeJS.Timeout | undefined;
+  readonly #feed: ReturnType<typeof createLineFeed>;
 
   constructor(parts: FrontParts) {
     this.#parts = parts;
+    this.#feed = createLineFeed(
+      parts.lines,
+      () => this.#active !== undefined,
+      (line) => {
+        if (this.#active !== undefined) this.#deliver(this.#active, line);
+      },
+    );
   }
 
   /** The process that reads the client's lines now. */
@@ -61,8 +61,8 @@ export class Fronts {
     return this.#active?.isHealthy === true;
   }
 
-  get pids(): readonly number[] {
-    return this.#all().flatMap(({ child }) => child.pid ?? []);
+  get children(): readonly FrontChild[] {
+    return this.#all().map(({ child }) => child);
   }
 
   #all(): readonly Front[] {
@@ -70,94 +70,62 @@ export class Fronts {
   }
 
   async start(): Promise<void> {
-    const front = await this.#launch();
-    if (front === undefined) return;
+    this.#isStarting = true;
+    const isStarted = await this.#launch((front) => {
+      // A candidate has taken over in the meantime.
+      if (this.#active !== undefined) front.child.kill();
+      else this.#activate(front);
+    });
+    this.#isStarting = false;
+    if (!isStarted && this.#active === undefined) this.#startAgain(MAX_UNHEALTHY_DELAY_MS);
+    this.#replaceAgain();
+  }
+
+  /** What fronts before it have read and not answered is read again. */
+  #activate(front: Front): void {
     this.#active = front;
     this.#replay(front, ({ fronts }) => fronts > 0);
-    this.deliver();
+    this.#feed.flow();
     sendTo(front, encodeRecord("P"));
   }
 
-  /** Undefined if it could not be started, or everything is stopped by now. */
-  async #launch(): Promise<Front | undefined> {
+  /**
+   * False if it could not be started, or everything is stopped by now. The front is adopted before its end can be noticed:
+   * it may be over already.
+   */
+  async #launch(adopt: (front: Front) => void): Promise<boolean> {
     this.#count++;
     const id = this.#count;
-    const { start, hello, snapshot, core } = this.#parts;
-    let child: Child;
+    let child: FrontChild;
     try {
-      child = await start(id);
+      child = await this.#parts.start(id);
     } catch (thrown) {
       this.#parts.onFailedStart(thrown);
-      if (this.#active === undefined) this.#startAgain(MAX_UNHEALTHY_DELAY_MS);
-      return undefined;
+      return false;
     }
     if (this.#isStopping) {
       child.kill();
-      return undefined;
+      return false;
     }
     const front = createFront(id, child, (from, record) => this.#take(from, record));
+    this.#parts.onStarted(child);
+    introduceTo(front, this.#parts);
+    adopt(front);
     void child.exited.then((exit) => this.#ended(front, exit));
-    this.#parts.onStarted(child.pid);
-    sendTo(front, encodeRecord("I", [], hello(id)));
-    const known = snapshot();
-    if (known !== undefined) sendTo(front, encodeRecord("C", [], known));
-    if (core().isReady) sendTo(front, encodeRecord("U", [core().generation]));
-    return front;
+    return true;
   }
 
   #replay(front: Front, isWanted: (line: ClientLine) => boolean): void {
-    for (const each of this.#parts.lines.replay()) {
-      if (!("answered" in each)) {
-        if (isWanted(each)) this.#deliver(front, each);
-      } else if (!front.negotiated.has(each.n)) {
-        front.negotiated.add(each.n);
-        sendTo(front, encodeRecord("R", [each.n], each.answered));
-      }
-    }
+    replayTo(front, this.#parts, isWanted);
   }
 
   #deliver(front: Front, line: ClientLine): void {
-    front.negotiated.add(line.n);
-    line.generation ??= this.#parts.core().generation;
-    line.owner = front.id;
-    line.isParsed = false;
-    const fields = [line.n, line.generation, line.fronts];
-    line.fronts++;
-    if (line.refusal === undefined) {
-      sendTo(front, encodeRecord("L", fields, line.body));
-      return;
-    }
-    const { size, limit, head, tail } = line.refusal;
-    sendTo(
-      front,
-      encodeRecord("X", [...fields, size, limit, head.toString("base64"), tail.toString("base64")]),
-    );
-  }
-
-  /**
-   * Hands lines of the client to the front: as many as it can work on at once, and then, so that a line which ends others is
-   * never stuck behind them, one in a while.
-   */
-  deliver(): void {
-    const front = this.#active;
-    if (front === undefined || this.#undelivered.length === 0) return;
-    while (this.#parts.lines.count() - this.#undelivered.length < MAX_GIVEN) {
-      const line = this.#undelivered.shift();
-      if (line === undefined) return;
-      this.#deliver(front, line);
-    }
-    this.#trickle ??= setTimeout(() => {
-      this.#trickle = undefined;
-      const line = this.#undelivered.shift();
-      if (line !== undefined && this.#active !== undefined) this.#deliver(this.#active, line);
-      this.deliver();
-    }, TRICKLE_MS);
+    deliverTo(front, line, this.#parts.core().generation);
   }
 
   /** A new line of the client. */
   add(line: ClientLine): void {
-    this.#undelivered.push(line);
-    this.deliver();
+    this.#feed.add(line);
   }
 
   /** Tells every front about the core. */
@@ -166,11 +134,11 @@ export class Fronts {
   }
 
   pause(): void {
-    this.#active?.child.output.pause();
+    for (const { child } of this.#all()) child.output.pause();
   }
 
   resume(): void {
-    this.#active?.child.output.resume();
+    for (const { child } of this.#all()) child.output.resume();
   }
 
   #take(front: Front, record: RelayRecord | undefined): void {
@@ -180,59 +148,85 @@ export class Fronts {
     }
     const { kind, fields, payload } = record;
     if (kind === "M") this.#parts.onMessage([payload]);
-    else if (kind === "H") this.#healthy(front);
-    else if (kind === "Q") front.questions = Number(fields[0]);
-    else if (kind === "V") this.#parts.onSeen(fields[0] ?? "");
+    else if (kind === "H" || kind === "O") this.#well(front, kind);
+    else if (kind === "F") this.#misfit(front);
+    else if (kind === "Q") this.#asks(front, Number(fields[0]));
+    else if (kind === "V") this.#parts.onSeen((fields[0] ?? "").slice(0, MAX_SEEN_CHARS));
     else if (kind === "Z") this.#parts.lines.release(Number(fields[0]));
     else {
       const line = this.#parts.lines.find(Number(fields[0]));
       // Another front has it by now, or the client has its answer.
-      if (line !== undefined && line.owner === front.id) this.#takeFor(line, kind, payload);
+      if (line !== undefined && line.owner === front.id) takeFor(front, line, record, this.#parts);
+      this.#feed.flow();
     }
   }
 
-  #takeFor(line: ClientLine, kind: string, payload: Buffer): void {
-    const { lines, onMessage, onSettled } = this.#parts;
-    if (kind === "T") line.isParsed = true;
-    else if (kind === "K") lines.keep(line);
-    else if (kind === "W") line.isLasting = true;
-    // A copy: it would hold on to the whole chunk that it came in.
-    else if (kind === "G") line.held.push(Buffer.from(payload));
-    else if (kind === "A" || kind === "D") {
-      onMessage(kind === "A" ? [...line.held, payload] : line.held);
-      lines.settle(line);
-      this.deliver();
-      onSettled(line);
-    }
-  }
-
-  #healthy(front: Front): void {
-    front.isHealthy = true;
-    if (front !== this.#candidate) return;
+  /** A new front takes over once it has read everything and can speak to the core. */
+  #well(front: Front, kind: "H" | "O"): void {
+    if (kind === "H") front.isHealthy = true;
+    else front.fits = true;
+    if (front !== this.#candidate || !front.isHealthy || front.fits !== true) return;
     this.#candidate = undefined;
-    this.#isReplacing = false;
+    this.#replacementFailures = 0;
     this.#switchTo(front);
+    this.#endReplacement();
+  }
+
+  /** One that is installed now may fit; if it does not, nothing is gained by it. */
+  #misfit(front: Front): void {
+    front.fits = false;
+    if (front === this.#candidate) front.child.kill();
+    else if (front === this.#active) void this.replace();
+  }
+
+  #asks(front: Front, questions: number): void {
+    front.questions = questions;
+    if (front === this.#active && questions === 0) this.#replaceAgain();
   }
 
   #ended(front: Front, exit: ChildExit): void {
     this.#draining.delete(front);
+    if (this.#isStopping) return;
+    this.#parts.onEnded(exit, { ...front, wasActive: front === this.#active });
     if (front === this.#candidate) {
       this.#candidate = undefined;
-      this.#isReplacing = false;
+      this.#candidateFailed(front.fits === false);
     }
-    if (this.#isStopping) return;
-    this.#parts.onEnded(exit, front.isRetired);
     const orphans = this.#parts.lines.open().filter(({ owner }) => owner === front.id);
-    for (const line of orphans) line.held = [];
+    for (const line of orphans) this.#parts.lines.letGo(line);
     if (front !== this.#active) {
       if (this.#active !== undefined) for (const line of orphans) this.#deliver(this.#active, line);
       return;
     }
     this.#active = undefined;
-    if (front.isHealthy) strike(orphans);
+    // A line that has killed one may kill the next before it can say that it is well.
+    if (front.isHealthy || orphans.some(({ strikes }) => strikes > 0)) strike(orphans);
     const isStable = front.isHealthy && performance.now() - front.startedAt > STABLE_MS;
     if (isStable) this.#failures = 0;
     this.#startAgain(front.isHealthy ? MAX_DELAY_MS : MAX_UNHEALTHY_DELAY_MS);
+  }
+
+  /** A front that cannot speak to the core is of no use: another one is tried until one can, or the core is another. */
+  #candidateFailed(isMisfit: boolean): void {
+    this.#endReplacement();
+    if (this.#isStopping || this.#active?.fits !== false) return;
+    if (isMisfit) {
+      this.#parts.onMisfit();
+      return;
+    }
+    this.#replacementFailures++;
+    setTimeout(
+      () => {
+        const isNeeded = this.#active?.fits === false && !this.#isReplacing;
+        if (isNeeded && !this.#isStopping) void this.replace();
+      },
+      restartDelayMs(this.#replacementFailures, MAX_UNHEALTHY_DELAY_MS),
+    );
+  }
+
+  #endReplacement(): void {
+    this.#isReplacing = false;
+    this.#replaceAgain();
   }
 
   #startAgain(maxDelayMs: number): void {
@@ -245,56 +239,60 @@ export class Fronts {
     );
   }
 
+  #replaceAgain(): void {
+    if (this.#isWanted && !this.#isStopping) void this.replace();
+  }
+
   /** Starts another front and changes over to it once it is well; if it never is, everything stays as it was. */
   async replace(): Promise<void> {
     const active = this.#active;
-    // A question that the client is about to answer would have to be asked again.
-    if (active === undefined || this.#isReplacing || active.questions > 0) return;
-    this.#isReplacing = true;
-    const candidate = await this.#launch();
-    this.#candidate = candidate;
-    if (candidate === undefined) {
-      this.#isReplacing = false;
+    if (active === undefined) {
+      // One that is started later is as good as a replacement.
+      this.#isWanted = this.#isStarting;
       return;
     }
-    this.#replay(candidate, () => false);
-    sendTo(candidate, encodeRecord("P"));
-    const timer = setTimeout(() => {
-      if (this.#candidate === candidate) candidate.child.kill();
-    }, MAX_START_MS);
-    timer.unref();
+    // A question that the client is about to answer would have to be asked again.
+    this.#isWanted = this.#isReplacing || (active.questions > 0 && active.fits !== false);
+    if (this.#isWanted) return;
+    this.#isReplacing = true;
+    const isStarted = await this.#launch((candidate) => {
+      this.#candidate = candidate;
+      this.#replay(candidate, () => false);
+      sendTo(candidate, encodeRecord("P"));
+      const timer = setTimeout(() => {
+        if (this.#candidate === candidate) candidate.child.kill();
+      }, MAX_START_MS);
+      timer.unref();
+    });
+    if (!isStarted) this.#candidateFailed(false);
   }
 
   #switchTo(front: Front): void {
     const old = this.#active;
+    if (old === undefined) {
+      this.#activate(front);
+      return;
+    }
     this.#active = front;
-    if (old === undefined) return;
     old.isRetired = true;
     this.#draining.add(old);
     this.#replay(front, ({ isLasting }) => isLasting);
-    const since = performance.now();
-    const check = setInterval(() => {
+    // What it has not answered, it cannot.
+    if (old.fits === false) {
+      old.child.kill();
+      return;
+    }
+    drain(old, () => {
       // What the old front still agreed on with the client.
       this.#replay(front, () => false);
-      const isDrained = !this.#parts.lines.open().some(({ owner }) => owner === old.id);
-      if (!isDrained && performance.now() - since < MAX_DRAIN_MS) return;
-      clearInterval(check);
-      this.#retire(old);
-    }, DRAIN_CHECK_MS);
-    check.unref();
-  }
-
-  #retire({ child }: Front): void {
-    child.input.end(Buffer.concat([...encodeRecord("E")]));
-    const timer = setTimeout(() => child.kill(), STABLE_MS);
-    timer.unref();
-    void child.exited.then(() => clearTimeout(timer));
+      return !this.#parts.lines.open().some(({ owner }) => owner === old.id);
+    });
   }
 
   async stop(): Promise<void> {
     this.#isStopping = true;
     const all = this.#all();
-    for (const front of all) this.#retire(front);
+    for (const front of all) retire(front);
     await Promise.all(all.map(({ child }) => child.exited));
   }
 }

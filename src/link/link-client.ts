@@ -1,26 +1,38 @@
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { LlmcError } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
-import { SCHEMA_HEADER, schemaText, TOKEN_HEADER } from "./schema-version.ts";
-import { createSoftLimit } from "./soft-limit.ts";
-import { createJsonLines, fromWireError, type WireError } from "./wire.ts";
+import { failureOf, LinkBroken } from "./link-broken.ts";
+import { agreeOn, HELLO_PATH, SCHEMA_HEADER, schemaText, TOKEN_HEADER } from "./schema-version.ts";
+import { createStreamClient } from "./stream-client.ts";
+import { type CoreGreeting, createJsonLines } from "./wire.ts";
 
-export interface LinkAddress {
-  readonly socketPath: string;
+interface LinkParts {
+  /** A connection to the core that nobody uses yet. */
+  readonly connect: () => Promise<Socket>;
   readonly token: string;
-  /** How many idle connections are kept. */
-  readonly poolSize: number;
-  /** Requests at once; further ones wait here. */
-  readonly maxRequests: number;
 }
 
-/** The connection broke, or there was none: the same request may be sent again. */
-export class LinkBroken extends Error {
-  override readonly name = "LinkBroken";
-}
-
+/** For events, for cancelling and for logs. */
+export const CONTROL_CONNECTIONS = 3;
 /** The design documents' keep-alive, less a little: the core must not close first. */
 const KEEP_ALIVE_MS = 55_000;
 const MAX_ERROR_CHARS = 65_536;
+
+const misfit = (theirs: string): LlmcError =>
+  new LlmcError(
+    "unavailable",
+    `The server's core speaks version ${theirs.slice(0, 20)} of the link, its front ${schemaText()}.`,
+    { hint: "Start the server again." },
+  );
+
+const readGreeting = (text: string): CoreGreeting => {
+  const answer: unknown = JSON.parse(text);
+  const { schema, connections } = isRecord(answer) ? answer : {};
+  const agreed = typeof schema === "string" ? agreeOn(schema) : undefined;
+  if (agreed === undefined || typeof connections !== "number") throw misfit(String(schema));
+  return { schema: agreed, connections };
+};
 
 const textOf = async (response: IncomingMessage): Promise<string> => {
   let text = "";
@@ -31,43 +43,56 @@ const textOf = async (response: IncomingMessage): Promise<string> => {
   return text;
 };
 
-const failureOf = (text: string): Error => {
-  try {
-    const { error } = JSON.parse(text) as { error?: unknown };
-    if (isRecord(error)) return fromWireError(error as unknown as WireError);
-  } catch {
-    // Not an answer of the core: as good as none.
-  }
-  return new LinkBroken("not an answer of the core");
-};
-
 /** The front's end of the link: requests over a Unix socket, each answered with lines of JSON. */
-export const createLinkClient = ({ socketPath, token, poolSize, maxRequests }: LinkAddress) => {
-  const agent = new Agent({
-    keepAlive: true,
-    maxSockets: maxRequests,
-    maxFreeSockets: poolSize,
-    timeout: KEEP_ALIVE_MS,
-    scheduling: "lifo",
-  });
+export const createLinkClient = ({ connect, token }: LinkParts) => {
+  const closing = new AbortController();
+  let greeting: CoreGreeting = { schema: schemaText(), connections: 1 };
   /** For what must not wait behind requests: cancelling them, events, logs. */
-  const aside = new Agent({ keepAlive: true, maxFreeSockets: 1, timeout: KEEP_ALIVE_MS });
-  const headers = { [TOKEN_HEADER]: token, [SCHEMA_HEADER]: schemaText() };
+  const controlAgent = Object.assign(
+    new Agent({
+      keepAlive: true,
+      maxFreeSockets: 1,
+      maxSockets: CONTROL_CONNECTIONS,
+      timeout: KEEP_ALIVE_MS,
+    }),
+    {
+      createConnection: (_: unknown, done: (error: Error | null, socket?: Socket) => void): undefined => {
+        connect().then((socket) => {
+          if (!closing.signal.aborted) return done(null, socket);
+          socket.destroy();
+          done(new LinkBroken("closed"));
+        }, done);
+      },
+    },
+  );
+  const headers = (): Readonly<Record<string, string>> => ({
+    [TOKEN_HEADER]: token,
+    [SCHEMA_HEADER]: greeting.schema,
+  });
+  const stream = createStreamClient({ connect, headers, poolSize: () => greeting.connections });
 
-  const open = (via: Agent, method: string, path: string, body?: string): Promise<IncomingMessage> =>
+  const open = (method: string, path: string, body?: string): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
+      const { signal } = closing;
+      if (signal.aborted) throw new LinkBroken("closed");
       const request = httpRequest({
-        socketPath,
         method,
         path,
-        agent: via,
+        agent: controlAgent,
         headers:
           body === undefined
-            ? headers
-            : { ...headers, "content-type": "application/json", "content-length": Buffer.byteLength(body) },
+            ? headers()
+            : { ...headers(), "content-type": "application/json", "content-length": Buffer.byteLength(body) },
       });
       // The agent's timeout is for idle connections; a request may take as long as its tool does.
       request.setTimeout(0);
+      // A request that waits for a connection does not notice that its agent is gone.
+      const abandon = (): void => {
+        request.destroy();
+        reject(new LinkBroken("closed"));
+      };
+      signal.addEventListener("abort", abandon);
+      request.once("close", () => signal.removeEventListener("abort", abandon));
       request.once("error", (error) => reject(new LinkBroken(error.message)));
       request.once("response", resolve);
       request.end(body);
@@ -83,31 +108,32 @@ export const createLinkClient = ({ socketPath, token, poolSize, maxRequests }: L
     }
   };
 
-  const turns = createSoftLimit(poolSize);
-  const ask = async <T>(path: string, body: string, onLine: (line: T) => void): Promise<void> => {
-    await turns.enter();
-    try {
-      await follow(await open(agent, "POST", path, body), onLine);
-    } finally {
-      turns.leave();
-    }
-  };
-
   return {
     /** Sends a request and passes on the lines of its answer until it ends. */
-    ask,
+    ask: stream.ask,
+    /** Agrees with a core on how to speak to it; to be called before anything else is sent to it. */
+    greet: async (): Promise<void> => {
+      greeting = { ...greeting, schema: schemaText() };
+      const response = await open("GET", HELLO_PATH);
+      const text = await textOf(response).catch((error: Error) => {
+        throw new LinkBroken(error.message);
+      });
+      if (response.statusCode !== 200) throw failureOf(text);
+      greeting = readGreeting(text);
+    },
     /** Passes on the lines of a stream until it ends. */
     listen: async <T>(path: string, onLine: (line: T) => void): Promise<void> =>
-      follow(await open(aside, "GET", path), onLine),
+      follow(await open("GET", path), onLine),
     /** Sends something that has no answer. */
     post: async (path: string, body: string): Promise<void> => {
-      const response = await open(aside, "POST", path, body);
+      const response = await open("POST", path, body);
       const text = await textOf(response);
       if ((response.statusCode ?? 500) >= 300) throw failureOf(text);
     },
     close: (): void => {
-      agent.destroy();
-      aside.destroy();
+      closing.abort();
+      stream.close();
+      controlAgent.destroy();
     },
   };
 };

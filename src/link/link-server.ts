@@ -1,15 +1,18 @@
-import { hash, timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { LlmcError, toLlmcError } from "../base/error.ts";
 import { ERROR_TABLE } from "../base/error-table.ts";
+import { type ByteBudget, createByteBudget } from "./byte-budget.ts";
 import type { CallTable } from "./call-table.ts";
 import type { EventLog } from "./event-log.ts";
 import { type PerformParts, perform, refusalLine } from "./perform.ts";
 import { parseCancel, parseLinkRequest, parseLog } from "./request.ts";
-import { isServed, SCHEMA_HEADER, schemaText, TOKEN_HEADER, UNNUMBERED } from "./schema-version.ts";
+import { HELLO_PATH, schemaText, UNNUMBERED } from "./schema-version.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { toWireError, type WireEvent, type WireLine } from "./wire.ts";
+import { createSocketServer, readBody } from "./socket-server.ts";
+import { createFrameReader, encodeFrame, HEAD_BYTES, STREAM_PATH, STREAM_PROTOCOL } from "./stream-frames.ts";
+import { type CoreGreeting, toWireError, type WireEvent, type WireLine } from "./wire.ts";
 
 export interface LinkServerParts extends PerformParts {
   readonly table: CallTable;
@@ -17,40 +20,30 @@ export interface LinkServerParts extends PerformParts {
   readonly generation: number;
   readonly token: string;
   readonly snapshot: () => Snapshot;
-  /** Whether the process at the other end is the front that the supervisor started; asked once per connection. */
-  readonly isFront: (socket: Socket) => boolean;
+  /** Connections that a front may have for requests. */
+  readonly connections: () => number;
+  /**
+   * Called once per connection, with its first request: false unless the process at the other end is a front that the
+   * supervisor started.
+   */
+  readonly admitConnection: (socket: Socket) => boolean;
   /** A bounded, harmless text of the front for the log. */
   readonly onLog: (level: "warn" | "error", message: string) => void;
   readonly onRefused: (reason: string) => void;
   readonly maxBodyBytes: () => number;
+  readonly maxRequestMs?: number;
+  /** Of all requests together, from their first byte until their work has ended. */
+  readonly maxOpenBytes?: number;
 }
-
-/** The lifetimes of the design documents, in milliseconds. */
-const KEEP_ALIVE_MS = 60_000;
-const IDLE_MS = 300_000;
-const MAX_CONNECTION_MS = 3_600_000;
 
 /** An empty line now and then keeps a long request from looking idle, and shows a front that is gone. */
 const HEARTBEAT_MS = 60_000;
 
+/** A client has 32 MiB open at most. */
+const MAX_OPEN_BYTES = 128 * 1024 * 1024;
+
 /** Progress for a front that does not read is dropped past this many bytes. */
 const MAX_UNREAD_BYTES = 1_048_576;
-
-const sameSecret = (given: string | string[] | undefined, expected: string): boolean =>
-  typeof given === "string" &&
-  timingSafeEqual(hash("sha256", given, "buffer"), hash("sha256", expected, "buffer"));
-
-const readBody = async (request: IncomingMessage, maxBytes: number): Promise<Buffer> => {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of request as AsyncIterable<Buffer>) {
-    size += part.length;
-    if (size > maxBytes)
-      throw new LlmcError("file_too_large", `The request is larger than ${maxBytes} bytes.`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
-};
 
 const sendError = (response: ServerResponse, error: LlmcError): void => {
   if (response.headersSent) {
@@ -68,26 +61,101 @@ const openStream = (response: ServerResponse): void => {
   response.once("close", () => clearInterval(heartbeat));
 };
 
-const serveRequest = (parts: LinkServerParts, body: Buffer, response: ServerResponse): void => {
-  const request = parseLinkRequest(body);
+interface Body {
+  readonly bytes: Buffer;
+  /** To be called once, when nothing of it is needed any more. */
+  readonly free: () => void;
+}
+
+/** One request of a stream; whatever it comes to is sent with its number. */
+const serveRequest = (
+  parts: LinkServerParts,
+  { bytes, free }: Body,
+  send: (line: string, isLast: boolean) => void,
+): (() => void) => {
+  let hasBegun = false;
+  // One that joins another, or is refused, has no work of its own.
+  using _ = {
+    [Symbol.dispose]: () => {
+      if (!hasBegun) free();
+    },
+  };
+  const request = parseLinkRequest(bytes);
   const { n, round, generation, work } = request;
-  const run = async (signal: AbortSignal, emit: (line: string) => void): Promise<string> =>
-    JSON.stringify(await perform(parts, request, signal, (line: WireLine) => emit(JSON.stringify(line))));
-  const listener = (line: string, isLast: boolean): void => {
-    if (isLast) response.end(`${line}\n`);
-    else if (response.writableLength < MAX_UNREAD_BYTES) response.write(`${line}\n`);
+  const run = async (signal: AbortSignal, emit: (line: string) => void): Promise<string> => {
+    hasBegun = true;
+    try {
+      return JSON.stringify(
+        await perform(parts, request, signal, (line: WireLine) => emit(JSON.stringify(line))),
+      );
+    } finally {
+      free();
+    }
   };
   if (n === UNNUMBERED) {
     if (work.method !== "listTools" && work.method !== "resources")
       throw new LlmcError("invalid_args", "The request has no number.");
-    openStream(response);
-    void run(new AbortController().signal, () => {}).then((line) => listener(line, true));
-    return;
+    void run(new AbortController().signal, () => {}).then((line) => send(line, true));
+    return () => {};
   }
-  openStream(response);
   const isRepeatable = work.method !== "call" || parts.core.effectOf(work.tool) === "read";
   const refuse = (error: LlmcError): string => JSON.stringify(refusalLine(request, error));
-  response.once("close", parts.table.begin({ n, round, generation, isRepeatable, run, refuse }, listener));
+  return parts.table.begin({ n, round, generation, isRepeatable, run, refuse }, send);
+};
+
+/** Requests that share a connection. When it breaks, nothing is heard any more, and nothing ends. */
+const serveStream = (parts: LinkServerParts, open: ByteBudget, socket: Duplex): void => {
+  const listening = new Set<() => void>();
+  /** Bytes that have come and belong to no request yet. */
+  let unread = 0;
+  const answer = (stream: number, payload: Buffer): void => {
+    const length = HEAD_BYTES + payload.length;
+    unread -= length;
+    const body = { bytes: payload, free: () => open.give(length) };
+    let stop: (() => void) | undefined;
+    let isDone = false;
+    const send = (line: string, isLast: boolean): void => {
+      isDone ||= isLast;
+      if (isLast && stop !== undefined) listening.delete(stop);
+      if (isLast || socket.writableLength < MAX_UNREAD_BYTES) socket.write(encodeFrame(stream, line));
+    };
+    try {
+      stop = serveRequest(parts, body, send);
+      if (!isDone) listening.add(stop);
+    } catch (thrown) {
+      const error = toLlmcError(thrown);
+      parts.onRefused(error.message);
+      socket.write(encodeFrame(stream, JSON.stringify({ error: toWireError(error) }), "refused"));
+    }
+  };
+  const read = createFrameReader({
+    maxBytes: parts.maxBodyBytes,
+    onFrame: answer,
+    onBroken: () => {
+      parts.onRefused("a frame of the link is too long, or malformed");
+      socket.destroy();
+    },
+  });
+  socket.on("data", (chunk: Buffer) => {
+    try {
+      open.take(chunk.length);
+    } catch (thrown) {
+      parts.onRefused(toLlmcError(thrown).message);
+      socket.destroy();
+      return;
+    }
+    unread += chunk.length;
+    read(chunk);
+  });
+  socket.on("error", () => socket.destroy());
+  // Sockets of an HTTP server stay half open otherwise, with what they have sent.
+  socket.on("end", () => socket.destroy());
+  socket.on("close", () => {
+    open.give(unread);
+    unread = 0;
+    for (const stop of listening) stop();
+    listening.clear();
+  });
 };
 
 const serveEvents = ({ events, snapshot }: LinkServerParts, url: URL, response: ServerResponse): void => {
@@ -101,18 +169,21 @@ const serveEvents = ({ events, snapshot }: LinkServerParts, url: URL, response: 
 
 const route = async (
   parts: LinkServerParts,
+  open: ByteBudget,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> => {
   const url = new URL(request.url ?? "/", "http://link");
   const endpoint = `${request.method} ${url.pathname}`;
-  const body = () => readBody(request, parts.maxBodyBytes());
+  const body = () => readBody(request, parts.maxBodyBytes(), open);
   switch (endpoint) {
+    case `GET ${HELLO_PATH}`: {
+      const greeting: CoreGreeting = { schema: schemaText(), connections: parts.connections() };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(greeting));
+      return;
+    }
     case "GET /v1/events":
       serveEvents(parts, url, response);
-      return;
-    case "POST /v1/request":
-      serveRequest(parts, await body(), response);
       return;
     case "POST /v1/cancel":
       parts.table.cancel(parseCancel(await body()).n);
@@ -127,49 +198,29 @@ const route = async (
   }
 };
 
-const admit = (parts: LinkServerParts, request: IncomingMessage, fronts: WeakSet<Socket>): void => {
-  if (!fronts.has(request.socket) && !parts.isFront(request.socket))
-    throw new LlmcError("forbidden", "This process is not the server's front.");
-  fronts.add(request.socket);
-  if (!sameSecret(request.headers[TOKEN_HEADER], parts.token))
-    throw new LlmcError("auth_failed", "The link's token is missing or wrong.");
-  const schema = request.headers[SCHEMA_HEADER];
-  if (!isServed(typeof schema === "string" ? schema : undefined))
-    throw new LlmcError("invalid_args", `This core speaks version ${schemaText()} of the link.`);
-};
-
-/** The core's end of the link. The caller opens the socket that it listens on. */
+/** The core's end of the link. The caller passes it connections: it does not listen. */
 export const createLinkServer = (parts: LinkServerParts): Server => {
-  const fronts = new WeakSet<Socket>();
-  const since = new WeakMap<Socket, number>();
-  const server = createServer(
-    { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: KEEP_ALIVE_MS, maxHeaderSize: 16_384 },
-    (request, response) => {
-      response.on("error", () => {});
-      const fail = (thrown: unknown): void => {
-        const error = toLlmcError(thrown);
-        parts.onRefused(error.message);
-        // What is left of a body that is not read would be taken for the next request.
-        response.setHeader("connection", "close");
-        sendError(response, error);
-      };
-      try {
-        admit(parts, request, fronts);
-      } catch (thrown) {
-        fail(thrown);
-        return;
-      }
-      const age = performance.now() - (since.get(request.socket) ?? 0);
-      if (age > MAX_CONNECTION_MS) response.setHeader("connection", "close");
-      response.setHeader(SCHEMA_HEADER, schemaText());
-      response.setHeader("x-llmc-generation", parts.generation);
-      void route(parts, request, response).catch(fail);
+  const open = createByteBudget(parts.maxOpenBytes ?? MAX_OPEN_BYTES);
+  return createSocketServer({
+    token: parts.token,
+    needsSchema: true,
+    ...(parts.maxRequestMs === undefined ? {} : { maxRequestMs: parts.maxRequestMs }),
+    checkPeer: (socket) => {
+      if (!parts.admitConnection(socket))
+        throw new LlmcError("forbidden", "This process is not the server's front.");
     },
-  );
-  server.setTimeout(IDLE_MS);
-  server.on("connection", (socket) => {
-    since.set(socket, performance.now());
+    answer: async (request, response) => {
+      response.setHeader("x-llmc-generation", parts.generation);
+      await route(parts, open, request, response);
+    },
+    sendError: (_request, response, error) => {
+      parts.onRefused(error.message);
+      sendError(response, error);
+    },
+    upgrade: {
+      path: STREAM_PATH,
+      protocol: STREAM_PROTOCOL,
+      serve: (socket) => serveStream(parts, open, socket),
+    },
   });
-  server.on("clientError", (_error, socket) => socket.destroy());
-  return server;
 };

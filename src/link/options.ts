@@ -3,7 +3,7 @@ import { flag, section, whole } from "../base/option.ts";
 export const linkSections = [
   section("mcp", "What the server offers and how much it does at once.", {
     subprocess: flag(
-      false,
+      true,
       false,
       "Over stdio, run what parses input as a process of its own, beside the one that does the work; false: one process.",
       { restart: true },
@@ -11,12 +11,18 @@ export const linkSections = [
     sandbox_enabled: flag(
       true,
       false,
-      "Sandbox that process. Left out: where the machine can, otherwise everything runs in one process. Written as true: the server does not start unless the kernel holds its files, network, processes and memory.",
+      "Sandbox that process. Left out: where the machine can, otherwise everything runs in one process, and the start says so. Written as true: it runs as a process of its own, and the server does not start unless the kernel holds its files, network, processes and memory (over HTTP: not at all). false: it is not sandboxed.",
       {
         restart: true,
       },
     ),
-    max_memory_mb: whole(512, 64, 1_048_576, "more", "Memory limit of that front.", { restart: true }),
+    max_memory_mb: whole(
+      512,
+      64,
+      1_048_576,
+      "more",
+      "Memory limit of that front, in MiB; a change replaces it.",
+    ),
   }),
   section("mcp.performance", "Caches and the link between front and core.", {
     cache_size_mb: whole(
@@ -24,7 +30,7 @@ export const linkSections = [
       0,
       1_048_576,
       "more",
-      "Memory, in MiB, of caches: decisions of policies (for 15 minutes) and schemas of tools (for an hour). 0 keeps nothing.",
+      "Memory, in MiB, of caches: decisions of policies (for 15 minutes), schemas of tools (for an hour) and what knowledge bases answered (for 5 minutes). 0 keeps nothing.",
     ),
     connection_pool_size: whole(
       10,

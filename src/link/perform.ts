@@ -46,6 +46,7 @@ const originOf = (
   ...(given.route === null ? {} : { route: cleanName(given.route) }),
   ...(given.traceparent === null ? {} : { traceparent: given.traceparent }),
   signal,
+  requestSignal: signal,
   canAsk: (kind) => given.asks.includes(kind),
   answers: given.answers ?? undefined,
   state: state.open(target, given.state),
@@ -71,7 +72,8 @@ const resultLine = ({ core, state }: PerformParts, result: CallResult, target: s
     return { questions: result.questions, state: state.seal(target, result.state) };
   if (result.kind === "error")
     return { value: { kind: "error", error: toWireError(result.error), body: result.body } };
-  const { structured, ...rest } = result;
+  // The list is part of the structured output, and only `/invoke`, which is served here, answers with it.
+  const { structured, list: _, ...rest } = result;
   return { value: core.sendsStructured() ? { ...rest, structured } : rest };
 };
 

@@ -15,6 +15,8 @@
  *   E                      there is nothing more to come
  * To the supervisor:
  *   H                      well, and done with everything before the P
+ *   O g                    agreed with the core of generation g on how to speak to it
+ *   F                      there is no version of the link that it and the core both speak
  *   T n                    line n was parsed
  *   A n json               the answer to line n
  *   G n json               another answer to line n, sent together with its A (or D)
@@ -24,14 +26,14 @@
  *   Z n                    it no longer does
  *   W n                    line n is open for good, and the next front takes it over
  *   Q count                questions that the client has not answered yet
- *   V text                 how far the client has been told of changes
+ *   V text                 the last change of which the client was notified
  */
 const SPACE = 32;
 
 /** Fields between the letter and the payload. */
 const FIELDS: Readonly<Record<string, number>> = {
   ...{ I: 0, C: 0, U: 1, N: 0, L: 3, X: 7, R: 1, P: 0, E: 0 },
-  ...{ H: 0, T: 1, A: 1, G: 1, D: 1, M: 0, K: 1, Z: 1, W: 1, Q: 1, V: 1 },
+  ...{ H: 0, O: 1, F: 0, T: 1, A: 1, G: 1, D: 1, M: 0, K: 1, Z: 1, W: 1, Q: 1, V: 1 },
 };
 
 export interface RelayRecord {
@@ -77,13 +79,12 @@ export interface FrontHello {
   readonly front: number;
   /** Names the client's connection in logs. */
   readonly session: string;
-  readonly socketPath: string;
+  /** The number of an inherited listener, to which the core connects; null in a front that only loads its code. */
+  readonly listener: number | null;
+  /** Front and core show it to each other. */
   readonly token: string;
-  /** Idle connections to the core that are kept, and requests to it at once. */
-  readonly poolSize: number;
-  readonly maxRequests: number;
   /** Base64: signs what travels through the client. All fronts of a supervisor have the same. */
   readonly stateKey: string;
-  /** How far the client has been told of changes by fronts before; empty for the first. */
+  /** The last change of which earlier fronts notified the client; empty for the first front. */
   readonly seen: string;
 }

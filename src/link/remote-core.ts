@@ -1,12 +1,12 @@
-import { LlmcError, renderForModel } from "../base/error.ts";
-import { familyOf } from "../base/error-table.ts";
-import type { CallResult } from "../core/call.ts";
+import { LlmcError, type renderForModel } from "../base/error.ts";
+import { type CallResult, failedCall } from "../core/call.ts";
 import { type Caller, type LogLevel, type Question, QuestionsAsked } from "../core/contract.ts";
 import type { DoorCore } from "../core/door-core.ts";
 import { canonicalName } from "../core/modes.ts";
 import type { Origin } from "../core/origin.ts";
 import type { ListKind } from "../core/refresh.ts";
-import { LinkBroken, type LinkClient } from "./link-client.ts";
+import { LinkBroken } from "./link-broken.ts";
+import type { LinkClient } from "./link-client.ts";
 import type { LinkOrigin, LinkRequest, LinkWork } from "./request.ts";
 import { UNNUMBERED } from "./schema-version.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -68,7 +68,7 @@ const createRounds = () => {
 /** Hands what happens on the way to the door, and returns the last line. */
 const follow = async (link: LinkClient, body: string, origin: Origin): Promise<WireLine> => {
   let last: WireLine | undefined;
-  await link.ask<WireLine>("/v1/request", body, (line) => {
+  await link.ask(body, (line) => {
     if ("progress" in line) {
       const [done, total, message] = line.progress;
       void origin.progress?.(done, total ?? undefined, message ?? undefined).catch(() => {});
@@ -127,14 +127,20 @@ const createAsk = (parts: RemoteCoreParts) => {
     const cancel = (): void => void link.post("/v1/cancel", JSON.stringify({ n })).catch(() => {});
     origin.signal?.addEventListener("abort", cancel);
     onAsked(n);
+    const forget = (): void => origin.signal?.removeEventListener("abort", cancel);
     try {
       const round = n === UNNUMBERED ? 0 : roundOf(n);
-      return await askUntilAnswered(
+      const line = await askUntilAnswered(
         { n, round, generation: generationOf(n), origin: wireOrigin(origin), work },
         origin,
       );
+      // The client may also give up while its user is asked: the core has something that waits for the answer.
+      if (!("questions" in line) || origin.requestSignal === undefined) forget();
+      return line;
+    } catch (thrown) {
+      forget();
+      throw thrown;
     } finally {
-      origin.signal?.removeEventListener("abort", cancel);
       onSettled(n);
     }
   };
@@ -151,12 +157,6 @@ const resultOf = (line: WireLine): CallResult => {
   const result = line.value as WireResult;
   return result.kind === "error" ? { ...result, error: fromWireError(result.error) } : result;
 };
-
-const failedCall = (error: LlmcError, tool: string, correlationId: string): CallResult => ({
-  kind: "error",
-  error,
-  body: renderForModel(error, familyOf(canonicalName(tool)), correlationId),
-});
 
 const payloadOf = <T>(line: WireLine): T => {
   if ("value" in line) return line.value as T;

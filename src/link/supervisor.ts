@@ -1,15 +1,17 @@
 import type { Readable, Writable } from "node:stream";
+import { LlmcError } from "../base/error.ts";
 import { createLineSplitter, isBlank } from "../base/line-splitter.ts";
 import type { Child, ChildExit } from "./child.ts";
 import { createClientLines, END_BYTES } from "./client-lines.ts";
 import { Cores } from "./cores.ts";
+import type { FrontChild, HowEnded } from "./front-process.ts";
 import { Fronts } from "./fronts.ts";
 import type { FrontHello } from "./relay-records.ts";
 
 interface SupervisorParts {
   readonly input: Readable;
   readonly output: Writable;
-  readonly startFront: (front: number) => Promise<Child>;
+  readonly startFront: (front: number) => Promise<FrontChild>;
   readonly startCore: () => Child;
   /** What every front learns, but for what the supervisor knows itself. */
   readonly hello: Omit<FrontHello, "front" | "seen">;
@@ -19,6 +21,9 @@ interface SupervisorParts {
   readonly cached: { readonly snapshot: Buffer; readonly maxFrameBytes: number } | undefined;
   /** Whether a front has grown so much that another should take its place. */
   readonly hasGrown: (pid: number) => boolean;
+  readonly memoryMb: number;
+  /** Fronts that are started from now on have another limit of memory. */
+  readonly onMemory: (memoryMb: number) => void;
   readonly log: (text: string) => void;
 }
 
@@ -31,8 +36,12 @@ const MAX_OPEN_BYTES = 32 * 1024 * 1024;
 const MAX_UNSENT_BYTES = 16 * 1024 * 1024;
 /** How long unfinished answers are waited for after the client closed its end, and for it to read them. */
 const GRACE_MS = 1000;
+/** In any case: a front that never becomes healthy must not keep the program from ending. */
+const MAX_GRACE_MS = 60_000;
 const GRACE_CHECK_MS = 50;
 const GROWTH_CHECK_MS = 10_000;
+/** Fronts that may end by themselves before one was well: then they cannot run here. */
+const MAX_NEVER_WELL = 3;
 
 const NEWLINE = Buffer.from("\n");
 
@@ -40,6 +49,11 @@ const describeExit = ({ code, signal }: ChildExit): string =>
   signal === null ? `exit code ${code}` : String(signal);
 
 const describeThrown = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : "unknown");
+
+const neverWell = (exit: ChildExit): LlmcError =>
+  new LlmcError("unavailable", `The process that parses input cannot run here (${describeExit(exit)}).`, {
+    hint: "Its last words are above. mcp.subprocess = false runs everything in one process.",
+  });
 
 /**
  * Holds the client's streams and outlives the two programs that do the work: the front, which parses what the client sends,
@@ -56,10 +70,10 @@ export class Supervisor {
   readonly #refuse: (reason: unknown) => void;
   #snapshot: Buffer | undefined;
   #maxFrameBytes: number;
+  #memoryMb: number;
   #seen = "";
-  /** The front's process as the kernel names it, which a sandbox hides from whoever started it. */
-  #frontPid: number | undefined;
-  #hasStarted = false;
+  /** How many fronts ended by themselves before any was well; undefined since one was. */
+  #neverWell: number | undefined = 0;
   #hasEnded = false;
   #isStopping = false;
 
@@ -70,11 +84,12 @@ export class Supervisor {
     this.#finish = resolve;
     this.#refuse = reject;
     this.#snapshot = parts.cached?.snapshot;
+    this.#memoryMb = parts.memoryMb;
     this.#maxFrameBytes = parts.cached?.maxFrameBytes ?? DEFAULT_FRAME_BYTES;
     this.#cores = new Cores({
       start: parts.startCore,
       onStarted: () => {
-        for (const pid of this.#fronts.pids) this.#cores.notify(`front ${pid}`);
+        for (const child of this.#fronts.children) this.#nameFront(child);
       },
       hello: (generation) => JSON.stringify({ ...parts.coreHello, generation }),
       onReady: (generation) => this.#fronts.notify("U", [generation]),
@@ -98,22 +113,10 @@ export class Supervisor {
       onSeen: (text) => {
         this.#seen = text;
       },
-      onFailedStart: (thrown) => {
-        // Before the first front there is nothing to keep up: the reason is the operator's to know.
-        if (this.#hasStarted) parts.log(`the front could not be started (${describeThrown(thrown)})`);
-        else this.#fail(thrown);
-      },
-      onStarted: (pid) => {
-        this.#hasStarted = true;
-        this.#frontPid = undefined;
-        this.#cores.notify(`front ${pid ?? 0}`);
-      },
-      onEnded: (exit, isPlanned) =>
-        parts.log(
-          isPlanned
-            ? "the front was replaced"
-            : `the front ended (${describeExit(exit)}) and is started again`,
-        ),
+      onFailedStart: (thrown) => parts.log(`a front could not be started (${describeThrown(thrown)})`),
+      onStarted: (child) => this.#nameFront(child),
+      onMisfit: () => this.#cores.restart(),
+      onEnded: (exit, how) => this.#frontEnded(exit, how),
     });
   }
 
@@ -122,11 +125,29 @@ export class Supervisor {
     this.#cores.start();
     this.#readClient();
     const growth = setInterval(() => {
-      const pid = this.#frontPid ?? this.#fronts.pid;
+      const { pid } = this.#fronts;
       if (pid !== undefined && this.#parts.hasGrown(pid)) this.replaceFront();
     }, GROWTH_CHECK_MS);
     growth.unref();
     void this.done.catch(() => {}).then(() => clearInterval(growth));
+  }
+
+  #nameFront({ pid = 0, socketPath }: FrontChild): void {
+    this.#cores.notify(`front ${pid} ${socketPath}`);
+  }
+
+  #frontEnded(exit: ChildExit, { isRetired, isHealthy, fits, wasActive }: HowEnded): void {
+    if (isHealthy) this.#neverWell = undefined;
+    else if (this.#neverWell !== undefined && exit.signal === null) this.#neverWell++;
+    if (this.#neverWell === MAX_NEVER_WELL) {
+      this.#fail(neverWell(exit));
+      return;
+    }
+    if (isRetired) this.#parts.log("the front was replaced");
+    else if (fits === false)
+      this.#parts.log("a front was discarded: it and the core speak other versions of the link");
+    else if (wasActive) this.#parts.log(`the front ended (${describeExit(exit)}) and is started again`);
+    else this.#parts.log(`a new front ended (${describeExit(exit)}) before it took over`);
   }
 
   /** Has another front take over, without a gap. */
@@ -171,9 +192,10 @@ export class Supervisor {
   /** What was sent is answered for a while after the end of the input, not counting the time until everything is up. */
   #endSoon(): void {
     let leftMs = GRACE_MS;
+    const latest = performance.now() + MAX_GRACE_MS;
     const check = setInterval(() => {
       if (this.#cores.isReady && this.#fronts.isHealthy) leftMs -= GRACE_CHECK_MS;
-      if (leftMs > 0 && !this.#isStopping) return;
+      if (leftMs > 0 && performance.now() < latest && !this.#isStopping) return;
       clearInterval(check);
       void this.#end(0);
     }, GRACE_CHECK_MS);
@@ -200,8 +222,14 @@ export class Supervisor {
   #takeReport(word: string, rest: Buffer): void {
     if (word === "snapshot") this.#snapshot = Buffer.from(rest);
     else if (word === "frame") this.#maxFrameBytes = Number(rest.toString("latin1"));
-    else if (word === "peer") this.#frontPid = Number(rest.toString("latin1"));
-    else if (word === "replace") this.replaceFront();
+    else if (word === "memory") this.#setMemory(Number(rest.toString("latin1")));
+  }
+
+  #setMemory(memoryMb: number): void {
+    if (memoryMb === this.#memoryMb) return;
+    this.#memoryMb = memoryMb;
+    this.#parts.onMemory(memoryMb);
+    this.replaceFront();
   }
 
   /** Waits until a slow client has read what was written, for a limited time. */

@@ -36,6 +36,14 @@ export type WireLine =
 
 export const isLast = (line: WireLine): boolean => !("progress" in line || "log" in line);
 
+/** What the core says when a front greets it. */
+export interface CoreGreeting {
+  /** The newest version of the link that it speaks. */
+  readonly schema: string;
+  /** How many connections a front may use for requests. */
+  readonly connections: number;
+}
+
 /** One line of the event stream. */
 export type WireEvent =
   | { readonly seq: number; readonly list: "tools" | "prompts" | "resources" }

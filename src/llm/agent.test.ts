@@ -37,6 +37,7 @@ const stand = ({ settings = {}, answer = {}, open, snippets = [] }: Stand = {}) 
       open ??
       (async (name) => ({
         name,
+        worstCostUsd: async () => 0,
         generate: async (request) => {
           asked.push(request);
           return { ...ANSWER, ...answer };
@@ -134,7 +135,7 @@ describe("the agent", () => {
     [{ text: " \n", finish: "stop" }, true, "again"],
     [{ text: "", finish: "filtered" }, true, "again"],
   ] as const)(
-    "FAIL-G3: an answer of nothing (%j) is a failure, not an answer, and is counted all the same",
+    "FAIL-G3: an answer of nothing (%j) is a failure, not an answer, and is counted nevertheless",
     async (answer, retryable, way) => {
       const { ask, counted } = stand({ answer });
       await expect(ask("x")).rejects.toMatchObject({

@@ -12,6 +12,8 @@ export interface GenerateRequest {
   readonly timeoutMs: number;
   readonly temperature?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The conversation goes on with the same beginning, which providers keep in their cache if they are asked to. */
+  readonly cachePrompt?: boolean | undefined;
   /** If given, the answer is streamed, and it receives each piece. */
   readonly onText?: ((piece: string) => void) | undefined;
 }
@@ -34,11 +36,17 @@ export interface Generation {
   readonly usage: Usage;
   /** Undefined: the price or the usage is unknown. */
   readonly costUsd: number | undefined;
+  /** Answered from our own cache of responses: nothing was sent. */
+  readonly isKept?: boolean | undefined;
+  /** What it would have cost without the provider's prompt cache. */
+  readonly uncachedUsd?: number | undefined;
 }
 
 /** A model that the egress policy allows. Fails with an `LlmcError`; calls are never retried. */
 export interface Model {
   readonly name: string;
+  /** The most that a call of this size can cost, in US dollars; undefined if the price is unknown. */
+  worstCostUsd(inputTokens: number, outputTokens: number): Promise<number | undefined>;
   generate(request: GenerateRequest): Promise<Generation>;
 }
 

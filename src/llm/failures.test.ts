@@ -11,15 +11,16 @@ import {
   sendChunks,
   sendJson,
 } from "../../test/model-server.ts";
+import { createCircuitBreaker } from "../base/circuit-breaker.ts";
 import { toLlmcError } from "../base/error.ts";
 import { describeCause } from "../observe/cause.ts";
 import type { GenerateRequest } from "./contract.ts";
-import { retryAfterMs } from "./failures.ts";
+import { mayBeBilled, retryAfterMs, translateFailure } from "./failures.ts";
 import { createModels, type ModelSettings } from "./models.ts";
 
 const KEY = "sk-this-is-the-key-that-nobody-may-see";
 const PROMPT = "the patient's own words";
-const SAID = "words of the provider";
+const PROVIDER_TEXT = "words of the provider";
 
 const settingsFor = (url: string, more: Partial<ModelSettings> = {}): ModelSettings => ({
   profile: "unrestricted",
@@ -51,7 +52,7 @@ const askAt = async (
     const error = toLlmcError(thrown);
     // Neither the caller nor the log learns the key, the prompt or what the provider said.
     const shown = JSON.stringify([error.message, error.hint, error.details, describeCause(error.cause)]);
-    for (const secret of [KEY, PROMPT, SAID]) expect(shown).not.toContain(secret);
+    for (const secret of [KEY, PROMPT, PROVIDER_TEXT]) expect(shown).not.toContain(secret);
     expect(error.cause).toBeUndefined();
     return error;
   }
@@ -65,7 +66,7 @@ const sayError =
   (response) =>
     sendJson(
       response,
-      { error: { message: `${SAID} ${KEY}`, type: "x", code: "y", status: "z" } },
+      { error: { message: `${PROVIDER_TEXT} ${KEY}`, type: "x", code: "y", status: "z" } },
       status,
       headers,
     );
@@ -95,7 +96,7 @@ describe.each(NAMES)("what a provider's failure becomes, for %s", (name) => {
   });
 
   test("REQ-L5: an answer that is no answer is a provider_error", async () => {
-    const texts = ["{", "null", "[]", '{"choices":[]}', "<html>", `{"content":"${SAID}"}`, ""];
+    const texts = ["{", "null", "[]", '{"choices":[]}', "<html>", `{"content":"${PROVIDER_TEXT}"}`, ""];
     for (const text of texts) {
       const server = await openModelServer((response) => {
         response.writeHead(200, { "content-type": "application/json" });
@@ -178,7 +179,7 @@ describe("trouble on the way to a model", () => {
       "by an error in the stream",
       (response) => {
         sendChunks(response, openaiChunks(["a"], { whole: false }));
-        response.end(`data: {"error":{"message":"${SAID}"}}\n\n`);
+        response.end(`data: {"error":{"message":"${PROVIDER_TEXT}"}}\n\n`);
       },
       true,
     ],
@@ -186,7 +187,7 @@ describe("trouble on the way to a model", () => {
       "by nonsense in the stream",
       (response) => {
         sendChunks(response, openaiChunks(["a"], { whole: false }));
-        response.end(`data: {nonsense ${SAID}\n\n`);
+        response.end(`data: {nonsense ${PROVIDER_TEXT}\n\n`);
       },
       true,
     ],
@@ -276,6 +277,24 @@ describe("trouble on the way to a model", () => {
       code: "cancelled",
     });
     expect(server.requests.length).toBe(1);
+  });
+
+  test("REQ-L4: only what the provider surely did not take is free of charge", async () => {
+    const context = { model: "openai/m", urlKey: "openai_url", keyVariable: "" };
+    const isBilled = (code: string, syscall?: string): boolean =>
+      mayBeBilled(translateFailure(Object.assign(new Error("x"), { code, syscall }), context));
+    for (const code of ["ECONNREFUSED", "ENOTFOUND", "CERT_HAS_EXPIRED", "ERR_TLS_CERT_ALTNAME_INVALID"])
+      expect(isBilled(code), code).toBe(false);
+    expect(isBilled("ETIMEDOUT", "connect")).toBe(false);
+    expect(isBilled("ETIMEDOUT", "read")).toBe(true);
+    for (const code of ["ECONNRESET", "EHOSTUNREACH", "EPROTO", "ERR_STREAM_PREMATURE_CLOSE", "ABORT_ERR"])
+      expect(isBilled(code, "read"), code).toBe(true);
+    const breaker = createCircuitBreaker({ backend: "models", threshold: () => 1, now: () => 0 });
+    const fails = (): Promise<unknown> =>
+      breaker.run(() => Promise.reject(new Error("down"))).catch((thrown: unknown) => thrown);
+    expect(mayBeBilled(await fails())).toBe(true);
+    // Nobody was asked.
+    expect(mayBeBilled(await fails())).toBe(false);
   });
 
   test("waiting times are understood in all their forms, and bounded", () => {

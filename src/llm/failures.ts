@@ -1,3 +1,4 @@
+import { isBreakerRefusal } from "../base/circuit-breaker.ts";
 import { LlmcError } from "../base/error.ts";
 
 /** What a caller may know about where a failure happened: no URL and no key. */
@@ -6,6 +7,27 @@ export interface FailureContext {
   readonly urlKey: string;
   readonly keyVariable: string;
 }
+
+/** Failures of calls that the provider did not take, so that nothing was spent. */
+const UNBILLED = new WeakSet<LlmcError>();
+
+export const markUnbilled = (error: LlmcError): LlmcError => {
+  UNBILLED.add(error);
+  return error;
+};
+
+/**
+ * Whether a failed call may cost money all the same. Only a refusal, the provider's or our own, or a server that was not
+ * reached, is sure to be free.
+ */
+export const mayBeBilled = (thrown: unknown): boolean =>
+  !(
+    thrown instanceof LlmcError &&
+    (UNBILLED.has(thrown) || thrown.code === "egress_denied" || isBreakerRefusal(thrown))
+  );
+
+/** The server is overloaded or being restarted: it did not begin. */
+const NOT_BEGUN = new Set([503, 529]);
 
 /** The thrown value and its causes. Bounded, because causes may be circular. */
 const chainOf = (thrown: unknown): readonly object[] => {
@@ -83,21 +105,34 @@ const ofStatus = (status: number, context: FailureContext, failure: object): Llm
   );
 };
 
-const UNREACHABLE = new Set(
-  "ECONNREFUSED ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ETIMEDOUT EADDRNOTAVAIL".split(" "),
-);
+/** No connection came about. */
+const UNREACHABLE = new Set("ECONNREFUSED ENOTFOUND EAI_AGAIN EADDRNOTAVAIL".split(" "));
+/** These end open connections too: only where connecting failed was nothing sent. */
+const UNREACHABLE_ON_CONNECT = new Set("EHOSTUNREACH ENETUNREACH ETIMEDOUT".split(" "));
+/** The server's certificate was not accepted, or it does not speak TLS: no request was sent. */
+const NO_TLS =
+  /CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|^HOSTNAME_MISMATCH$|^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNSUPPORTED_PROTOCOL)$/;
 
-const ofSystem = (code: string, context: FailureContext): LlmcError => {
-  if (UNREACHABLE.has(code)) {
-    return new LlmcError("unavailable", `${context.model}: its server cannot be reached (${code}).`, {
-      hint: `The operator has to start it, or to correct mcp.llm.${context.urlKey}.`,
-      retryable: true,
-    });
+const isUnreached = (code: string, failure: object): boolean =>
+  UNREACHABLE.has(code) ||
+  (UNREACHABLE_ON_CONNECT.has(code) && "syscall" in failure && failure.syscall === "connect");
+
+const ofSystem = (code: string, context: FailureContext, failure: object): LlmcError => {
+  if (isUnreached(code, failure)) {
+    return markUnbilled(
+      new LlmcError("unavailable", `${context.model}: its server cannot be reached (${code}).`, {
+        hint: `The operator has to start it, or to correct mcp.llm.${context.urlKey}.`,
+        retryable: true,
+      }),
+    );
   }
   if (code === "ECONNRESET" || code === "EPIPE" || code.startsWith("HPE_")) return cutOff(context);
-  return new LlmcError("unavailable", `${context.model}: the connection to its server failed (${code}).`, {
-    hint: `The operator has to check mcp.llm.${context.urlKey} and the certificate of the server.`,
-  });
+  const error = new LlmcError(
+    "unavailable",
+    `${context.model}: the connection to its server failed (${code}).`,
+    { hint: `The operator has to check mcp.llm.${context.urlKey} and the certificate of the server.` },
+  );
+  return NO_TLS.test(code) ? markUnbilled(error) : error;
 };
 
 export const cutOff = ({ model }: FailureContext): LlmcError =>
@@ -121,11 +156,14 @@ export const translateFailure = (thrown: unknown, context: FailureContext): Llmc
   if (ours !== undefined) return ours;
   for (const one of chain) {
     const status = statusOf(one);
-    if (status !== undefined && status >= 300) return ofStatus(status, context, one);
+    if (status !== undefined && status >= 300) {
+      const error = ofStatus(status, context, one);
+      return status < 500 || NOT_BEGUN.has(status) ? markUnbilled(error) : error;
+    }
   }
   for (const one of chain) {
     const code = systemCodeOf(one);
-    if (code !== undefined) return ofSystem(code, context);
+    if (code !== undefined) return ofSystem(code, context, one);
   }
   return notUnderstood(context);
 };

@@ -9,10 +9,16 @@ type SdkFinish = SdkResult["finishReason"]["unified"];
 
 type Outcome = Omit<Generation, "costUsd">;
 
-const promptOf = (messages: readonly Message[]): CallOptions["prompt"] =>
-  messages.map(({ role, text }) =>
-    role === "system" ? { role, content: text } : { role, content: [{ type: "text" as const, text }] },
-  );
+/** Anthropic caches up to a marked message; the others cache by themselves and ignore the mark. */
+const CACHED = { providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } } };
+
+const promptOf = (messages: readonly Message[], cachePrompt: boolean): CallOptions["prompt"] =>
+  messages.map(({ role, text }, at) => {
+    const mark = cachePrompt && (role === "system" || at === messages.length - 1) ? CACHED : {};
+    return role === "system"
+      ? { role, content: text, ...mark }
+      : { role, content: [{ type: "text" as const, text }], ...mark };
+  });
 
 /** Providers count by themselves: what cannot be a number of tokens is not known. */
 const countOf = (tokens: number | undefined): number | undefined =>
@@ -84,14 +90,14 @@ export const generate = async (
   request: GenerateRequest,
   context: FailureContext,
 ): Promise<Outcome> => {
-  const { messages, maxOutputTokens, timeoutMs, temperature, signal, onText } = request;
+  const { messages, maxOutputTokens, timeoutMs, temperature, signal, onText, cachePrompt = false } = request;
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(timedOut(timeoutMs)), timeoutMs);
   const cancel = () => controller.abort(cancelled(signal?.reason));
   if (signal?.aborted) cancel();
   else signal?.addEventListener("abort", cancel, { once: true });
   const options: CallOptions = {
-    prompt: promptOf(messages),
+    prompt: promptOf(messages, cachePrompt),
     maxOutputTokens,
     abortSignal: controller.signal,
     ...(temperature === undefined ? {} : { temperature }),

@@ -14,6 +14,9 @@ export type ProviderName = (typeof PREFIXES)[keyof typeof PREFIXES];
 export const MODEL_NAME =
   /^(?<prefix>ollama_chat|ollama|openai|anthropic|gemini)\/(?<id>(?!.*(?:\.\.|\/\/))[A-Za-z0-9][\w.:/@+-]{0,199})$/;
 
+/** The model that a client offers (MCP sampling); only analyses can use it. */
+export const SAMPLING_MODEL = "sampling/client";
+
 export const MODEL_NAME_SHAPE =
   "expected ollama_chat/NAME, openai/NAME, anthropic/NAME or gemini/NAME, or nothing";
 

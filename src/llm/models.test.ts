@@ -11,7 +11,8 @@ import {
   sendJson,
 } from "../../test/model-server.ts";
 import type { GenerateRequest, Model } from "./contract.ts";
-import { createModels, type ModelSettings, priceOf } from "./models.ts";
+import { createModels, type ModelSettings } from "./models.ts";
+import { priceOf } from "./prices.ts";
 
 const KEY = "sk-this-is-the-key-that-nobody-may-see";
 
@@ -54,6 +55,7 @@ describe("the models", () => {
         finish: "stop",
         usage: { inputTokens: 11, outputTokens: 7, cacheReadTokens: 0, cacheWriteTokens: undefined },
         costUsd: 0,
+        uncachedUsd: 0,
       });
       const [request] = server.requests;
       expect(request).toMatchObject({
@@ -114,6 +116,28 @@ describe("the models", () => {
       body: { generationConfig: { maxOutputTokens: 123 } },
     });
     expect(google.requests[0]?.path).not.toContain(KEY);
+  });
+
+  test("REQ-L4: a conversation that goes on is marked for Anthropic's cache, and what the cache saved is counted", async () => {
+    const usage = {
+      input_tokens: 100,
+      output_tokens: 10,
+      cache_read_input_tokens: 900,
+      cache_creation_input_tokens: 0,
+    };
+    const server = await openModelServer((response) =>
+      sendJson(response, { ...anthropicAnswer("ok"), usage }),
+    );
+    const answer = await ask(server, "anthropic/claude-sonnet-4-5", { cachePrompt: true });
+    expect(answer.usage).toMatchObject({ inputTokens: 1000, cacheReadTokens: 900 });
+    expect(answer.costUsd).toBeLessThan(answer.uncachedUsd ?? 0);
+    const sent = JSON.stringify(server.requests[0]?.body);
+    expect(sent.match(/"cache_control":\{"type":"ephemeral"\}/g)).toHaveLength(2);
+    await ask(server, "anthropic/claude-sonnet-4-5");
+    expect(JSON.stringify(server.requests[1]?.body)).not.toContain("cache_control");
+    const model = await open("anthropic/claude-sonnet-4-5", settingsFor(server.url));
+    // Writing the input to the cache costs more than sending it.
+    expect(await model.worstCostUsd(1_000_000, 0)).toBeGreaterThan(3.5);
   });
 
   test("REQ-L9: the price of a usage; a model that is on no list has none", async () => {

@@ -2,60 +2,24 @@ import { LlmcError } from "../base/error.ts";
 import { missingExtra } from "../base/extras-table.ts";
 import { createOutbound } from "../host/net/outbound.ts";
 import { decideEgress, isFreeOfCharge } from "../policy/egress.ts";
-import type { Models, Usage } from "./contract.ts";
+import type { Models } from "./contract.ts";
 import { generate } from "./generate.ts";
-import { type ProviderName, parseModelName } from "./model-name.ts";
+import { parseModelName } from "./model-name.ts";
+import { ownPriceOf, type Priced, priceOf, worstPriceOf } from "./prices.ts";
 import { PROVIDERS, type Provider } from "./providers.ts";
-
-interface Priced {
-  readonly provider: ProviderName;
-  readonly id: string;
-  readonly baseUrl: string;
-  /** Runs on this machine. */
-  readonly isFree: boolean;
-}
-
-/** Other providers are identified by their URL. */
-const PRICE_LISTS: Partial<Readonly<Record<ProviderName, string>>> = {
-  anthropic: "anthropic",
-  google: "google",
-};
-
-/**
- * The price of a call in US dollars, from the list in the package `@pydantic/genai-prices`, which is never updated over
- * the network. Undefined if the list does not have the model or the usage is unknown.
- */
-export const priceOf = async (model: Priced, usage: Usage): Promise<number | undefined> => {
-  if (model.isFree) return 0;
-  const { inputTokens, outputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage;
-  if (inputTokens === undefined || outputTokens === undefined) return undefined;
-  const { calcPrice } = await import("@pydantic/genai-prices");
-  const providerId = PRICE_LISTS[model.provider];
-  try {
-    const price = calcPrice(
-      {
-        input_tokens: inputTokens,
-        output_tokens: outputTokens,
-        ...(cacheReadTokens > 0 ? { cache_read_tokens: cacheReadTokens } : {}),
-        ...(cacheWriteTokens > 0 ? { cache_write_tokens: cacheWriteTokens } : {}),
-      },
-      model.id,
-      providerId === undefined ? { providerApiUrl: model.baseUrl } : { providerId },
-    );
-    return price?.total_price;
-  } catch {
-    // Contradictory counts, such as more cached tokens than tokens: no price is better than a wrong one.
-    return undefined;
-  }
-};
 
 /** The configuration of models, which may change at any time. */
 export interface ModelSettings {
   readonly profile: "restricted" | "unrestricted";
+  readonly isAirGapped?: boolean | undefined;
   readonly allowedModelPrefixes: readonly string[];
   readonly providers: Readonly<
     Record<Provider["setting"], { readonly url: string; readonly keyVariable: string }>
   >;
+  /** The operator's own prices, as `MODEL=INPUT/OUTPUT`. */
+  readonly prices?: readonly string[];
+  /** Hosts of the operator's own network that text may go to in the restricted profile. */
+  readonly privateHosts?: readonly string[];
 }
 
 interface ModelsParts {
@@ -84,10 +48,10 @@ const checkKey = (key: string, variable: string): void => {
 };
 
 /** Where the text for a model goes, and what the configuration says to that. */
-export const egressOf = (name: string, { profile, allowedModelPrefixes, providers }: ModelSettings) => {
+export const egressOf = (name: string, { providers, privateHosts = [], ...settings }: ModelSettings) => {
   const { provider, id } = parseModelName(name);
   const { url, keyVariable } = providers[PROVIDERS[provider].setting];
-  const decision = decideEgress({ profile, allowedModelPrefixes, model: name, baseUrl: url });
+  const decision = decideEgress({ ...settings, privateHosts, model: name, baseUrl: url });
   const refusal = decision.allowed
     ? undefined
     : new LlmcError("egress_denied", decision.reason, { hint: decision.hint });
@@ -98,6 +62,18 @@ export const egressOf = (name: string, { profile, allowedModelPrefixes, provider
     keyVariable,
     decision,
     request: { host: URL.parse(url)?.hostname ?? "", refusal },
+  };
+};
+
+/** What a model is priced by; text that does not leave the operator's own network costs nothing, unless they say so. */
+export const pricedOf = (name: string, settings: ModelSettings): Priced => {
+  const { provider, id, url, decision } = egressOf(name, settings);
+  return {
+    provider,
+    id,
+    baseUrl: url,
+    isFree: (decision.allowed && decision.reach !== "anywhere") || isFreeOfCharge(name, url),
+    own: ownPriceOf(name, settings.prices ?? []),
   };
 };
 
@@ -116,15 +92,10 @@ export const createModels = ({ settings, secret }: ModelsParts): Models => ({
     const context = { model: name, urlKey: `${provider.setting}_url`, keyVariable };
     const send = createOutbound({
       origin,
-      loopbackOnly: decision.loopbackOnly,
+      reach: decision.reach,
       maxResponseBytes: MAX_RESPONSE_BYTES,
     });
-    const priced = {
-      provider: providerName,
-      id,
-      baseUrl: url,
-      isFree: decision.loopbackOnly || isFreeOfCharge(name, url),
-    };
+    const priced = pricedOf(name, settings());
     const sdk = await provider.load({ id, baseUrl: url, key, fetch: send }).catch((cause: unknown) => {
       if (provider.extra !== undefined) throw missingExtra(provider.extra, cause);
       throw new LlmcError("unavailable", `The package that ${name} needs could not be loaded.`, {
@@ -134,9 +105,13 @@ export const createModels = ({ settings, secret }: ModelsParts): Models => ({
     });
     return {
       name,
+      worstCostUsd: (inputTokens, outputTokens) => worstPriceOf(priced, inputTokens, outputTokens),
       generate: async (request) => {
         const outcome = await generate(sdk, request, context);
-        return { ...outcome, costUsd: await priceOf(priced, outcome.usage) };
+        const { usage } = outcome;
+        const costUsd = await priceOf(priced, usage);
+        const uncachedUsd = await priceOf(priced, { ...usage, cacheReadTokens: 0, cacheWriteTokens: 0 });
+        return { ...outcome, costUsd, uncachedUsd };
       },
     };
   },

@@ -1,6 +1,9 @@
 import { flag, list, type Option, oneOf, section, text, whole } from "../base/option.ts";
 import { MODEL_NAME, MODEL_NAME_SHAPE } from "./model-name.ts";
 
+/** `MODEL=INPUT/OUTPUT`, in US dollars for a million tokens. */
+export const OWN_PRICE = /^(?<model>[^\s=]+)=(?<input>\d+(?:\.\d+)?)\/(?<output>\d+(?:\.\d+)?)$/;
+
 /** Where text is sent, who pays and who answers is the operator's choice, so any change widens. */
 const matching = (pattern: RegExp, expected: string, value: string, description: string): Option<string> =>
   text(value, "any", description, { shape: { pattern, expected } });
@@ -55,6 +58,13 @@ export const llmSections = [
       "more",
       "Tokens of retrieved context for a message to the agent; at most mcp.rag.token_budget.",
     ),
+    response_cache_minutes: whole(
+      0,
+      0,
+      10_080,
+      "more",
+      "For how long the answers of models to analyses are kept in memory, and given again to the same caller for the same request; 0: they are not kept.",
+    ),
     timeout_seconds: whole(120, 1, 3600, "more", "Timeout of one call of a model."),
     ollama_url: address("http://127.0.0.1:11434", "URL of Ollama."),
     ollama_key_env: variable("", "of an Ollama server behind a proxy that needs one"),
@@ -67,6 +77,17 @@ export const llmSections = [
     anthropic_key_env: variable("ANTHROPIC_API_KEY", "of Anthropic"),
     google_url: address("https://generativelanguage.googleapis.com/v1beta", "URL for gemini/NAME."),
     google_key_env: variable("GEMINI_API_KEY", "of Google"),
+    prices: list(
+      [],
+      "any",
+      "Your own prices, as MODEL=INPUT/OUTPUT in US dollars for a million tokens; they come before the built-in list.",
+      {
+        shape: {
+          pattern: OWN_PRICE,
+          expected: "expected MODEL=INPUT/OUTPUT, such as openai/my-model=0.5/1.5",
+        },
+      },
+    ),
   }),
   section("mcp.llm.roles", "The agents that /invoke_agent knows.", {
     beatrice: role("Beatrice"),
@@ -86,8 +107,24 @@ export const llmSections = [
       "filter",
       "Prefixes of the models that may be used; if empty, only the profile decides.",
     ),
+    private_hosts: list(
+      [],
+      "additions",
+      "Hosts of your own network, names or addresses, whose models the restricted profile may use, too; their addresses have to be private ones.",
+      {
+        shape: {
+          pattern: /^[\w.:[\]-]+$/,
+          expected: "expected the name or the address of a host, without a port",
+        },
+      },
+    ),
   }),
   section("mcp.security", "Policy: who may do what, and when the user is asked.", {
-    air_gapped_mode: flag(false, false, "No outbound connections of any kind.", { noEffect: true }),
+    air_gapped_mode: flag(
+      false,
+      false,
+      "Run everything in a network namespace that has only a loopback of its own, so that no packet leaves; where none can be made, the server does not start. Servers on this machine that the configuration names (models, Redis, PostgreSQL, traces) are reached through a relay.",
+      { restart: true },
+    ),
   }),
 ] as const;

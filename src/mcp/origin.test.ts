@@ -5,7 +5,9 @@ import { originOf } from "./origin.ts";
 
 const CLIENT_INFO = "io.modelcontextprotocol/clientInfo";
 
-const agentOf = async (envelope: Record<string, unknown> | undefined, ofSession: string | undefined) => {
+const { signal } = new AbortController();
+
+const originWith = async (envelope: Record<string, unknown> | undefined, ofSession?: string) => {
   const { core, newId } = await openTestApp();
   const connection = {
     transport: "stdio",
@@ -14,8 +16,8 @@ const agentOf = async (envelope: Record<string, unknown> | undefined, ofSession:
     may: new Set<string>(),
     newCorrelationId: newId,
   } as const;
-  const context = { mcpReq: { envelope, requestState: () => undefined } } as unknown as ServerContext;
-  return originOf(core, connection, context, ofSession, undefined).caller.agentId;
+  const mcpReq = { envelope, signal, requestState: () => undefined };
+  return originOf(core, connection, { mcpReq } as unknown as ServerContext, ofSession, undefined);
 };
 
 test.each([
@@ -25,5 +27,10 @@ test.each([
   ["it is no name", { [CLIENT_INFO]: { name: 7 } }, undefined, "unknown"],
   ["it holds what a log must not", { [CLIENT_INFO]: { name: "a\nb" } }, undefined, "a?b"],
 ])("REQ-D10 the agent of a call, where %s", async (_where, envelope, ofSession, agent) => {
-  expect(await agentOf(envelope, ofSession)).toBe(agent);
+  expect((await originWith(envelope, ofSession)).caller.agentId).toBe(agent);
+});
+
+test("REQ-I5 a request of 2025-11-25 can be given up while its user is asked; since 2026 each round is a request of its own", async () => {
+  expect((await originWith(undefined)).requestSignal).toBe(signal);
+  expect((await originWith({})).requestSignal).toBeUndefined();
 });

@@ -42,6 +42,10 @@ const labelOf = ({ extra, clientId }: AuthInfo): string => {
 const holdOf = (authInfo: AuthInfo | undefined): Origin["hold"] =>
   authInfo?.extra?.["hold"] as Origin["hold"];
 
+/** The scopes of the token by now. */
+const mayNowOf = (authInfo: AuthInfo | undefined): Origin["mayNow"] =>
+  authInfo?.extra?.["mayNow"] as Origin["mayNow"];
+
 const callerOf = (
   core: { settings(): CallerDefaults },
   connection: Connection,
@@ -72,7 +76,10 @@ const callerOf = (
   };
 };
 
-const traceparentOf = (context: ServerContext): string | undefined => {
+/** The version that there is has 55 characters; one that is longer is none, and no reason to refuse a call. */
+const MAX_TRACEPARENT_CHARS = 200;
+
+const givenTraceparent = (context: ServerContext): string | undefined => {
   const fromMeta = context.mcpReq._meta?.["traceparent"];
   return typeof fromMeta === "string"
     ? fromMeta
@@ -129,8 +136,11 @@ export const originOf = (
   correlationId: correlationIdOf(context, connection),
   route: connection.transport === "http" ? "/mcp" : context.mcpReq.method,
   signal: context.mcpReq.signal,
+  // The 2026 revision has an envelope, and a request of its own for each round.
+  requestSignal: context.mcpReq.envelope === undefined ? context.mcpReq.signal : undefined,
   hold: holdOf(context.http?.authInfo),
-  traceparent: traceparentOf(context),
+  mayNow: mayNowOf(context.http?.authInfo),
+  traceparent: givenTraceparent(context)?.slice(0, MAX_TRACEPARENT_CHARS),
   answers: context.mcpReq.inputResponses,
   progress: progressOf(context),
   log: (level: LogLevel, message: string) => context.mcpReq.log(level, message, "llmc"),

@@ -6,9 +6,10 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   type RequestStateCodec,
+  type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import type { Question } from "../core/contract.ts";
+import { type Question, UNANSWERED } from "../core/contract.ts";
 import { principalOf } from "./origin.ts";
 
 type ElicitParams = Parameters<typeof inputRequired.elicit>[0];
@@ -65,7 +66,34 @@ export const createStateCodec = (makeKey: () => Uint8Array): RequestStateCodec =
   };
 };
 
-/** The questions of a tool in the form of the protocol; in older revisions the SDK asks them one by one. */
+/** Milliseconds in which a model of the client answers, and everything else that says nothing of its time. */
+const ANSWER_MS = 600_000;
+
+/**
+ * The 2025 revisions: the server asks in the middle of the client's request, and waits. A question that fails, for whatever
+ * reason, is one that nobody answered; what follows from that is decided by whoever asked. A request that was cancelled ends.
+ */
+export const askAndWait = async (
+  server: Server,
+  questions: Readonly<Record<string, Question>>,
+  { mcpReq: { id, signal } }: ServerContext,
+): Promise<Readonly<Record<string, unknown>>> => {
+  const ask = async (question: Question): Promise<unknown> => {
+    const timeout = (question.kind === "form" ? question.timeoutMs : undefined) ?? ANSWER_MS;
+    try {
+      const { method, params = {} } = toRequest(question);
+      return await server.request({ method, params }, { relatedRequestId: id, timeout, signal });
+    } catch (thrown) {
+      // Nobody waits for the answer any more, so nothing may follow from its absence.
+      if (signal.aborted) throw thrown;
+      return UNANSWERED;
+    }
+  };
+  const asked = Object.entries(questions).map(async ([key, question]) => [key, await ask(question)] as const);
+  return Object.fromEntries(await Promise.all(asked));
+};
+
+/** The 2026 revision: the request ends with its questions, and comes again with the answers. */
 export const askClient = async (
   { questions, state }: { readonly questions: Readonly<Record<string, Question>>; readonly state: unknown },
   target: string,

@@ -44,7 +44,7 @@ interface Delivery {
 /** Questions of front 3 have the ids 3,000,000 and following: the library counts from 0 in each. */
 const IDS_PER_FRONT = 1_000_000;
 
-const DEADLY = "The message ended the process that reads messages, three times: it is not read again.";
+const DEADLY = "The message ended the process that reads messages: it is not read again.";
 const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 
 /**
@@ -190,7 +190,7 @@ export class RelayTransport implements Transport {
     >;
     const request = typeof subscription === "number" ? this.#open.get(subscription) : undefined;
     if (request === undefined) return this.#parts.send("M", [], JSON.stringify(message));
-    // The client was told so by the front that had the line first.
+    // The front that had the line first has already answered this.
     if (message.method === ACKNOWLEDGED && request.isRepeated) return undefined;
     return this.#parts.send("M", [], JSON.stringify(withSubscription(message, request.id)));
   }

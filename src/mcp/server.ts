@@ -10,13 +10,15 @@ import {
 } from "@modelcontextprotocol/server";
 import { LlmcError } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
-import type { CallResult } from "../core/call.ts";
+import { type CallResult, failedCall } from "../core/call.ts";
 import { QuestionsAsked } from "../core/contract.ts";
 import { type DoorCore, publishPrompt, withoutFunctions } from "../core/door-core.ts";
 import type { Origin } from "../core/origin.ts";
 import type { ListKind } from "../core/refresh.ts";
+import { CAPABILITIES, SERVER_NAME } from "./capabilities.ts";
+import { converse } from "./converse.ts";
 import { type Connection, originOf } from "./origin.ts";
-import { askClient, type StateCodec, stateFor } from "./questions.ts";
+import { type StateCodec, stateFor } from "./questions.ts";
 import { TidyServer } from "./tidy-server.ts";
 
 /** The limit of the protocol. */
@@ -53,14 +55,6 @@ const CACHE = { ttlMs: 300_000, cacheScope: "private" } as const;
 /** Subscriptions live as long as the connection, so their number and size are bounded. */
 const MAX_SUBSCRIPTIONS = 1024;
 const MAX_URI_CHARS = 2048;
-
-const CAPABILITIES = {
-  tools: { listChanged: true },
-  resources: { listChanged: true, subscribe: true },
-  prompts: { listChanged: true },
-  completions: {},
-  logging: {},
-};
 
 const renderResult = (
   result: Exclude<CallResult, { kind: "questions" }>,
@@ -99,6 +93,7 @@ interface Instance {
   readonly server: Server;
   readonly core: DoorCore;
   readonly codec: StateCodec;
+  readonly era: "legacy" | "modern";
   /** `target` is the tool, prompt or resource that the request is about. */
   origin(context: ServerContext, target?: string): Origin;
 }
@@ -127,26 +122,42 @@ const serveAsking = async <T>(
   work: (from: Origin) => Promise<T>,
   uri?: string,
 ): Promise<T> => {
-  try {
-    return await serve(instance, context, target, work, uri);
-  } catch (thrown) {
-    if (thrown instanceof QuestionsAsked) return askClient(thrown, target, instance.codec, context) as never;
-    throw thrown;
-  }
+  const attempt = async (from: Origin) => {
+    try {
+      return { kind: "ok" as const, value: await work(from) };
+    } catch (thrown) {
+      if (!(thrown instanceof QuestionsAsked)) throw thrown;
+      return { kind: "questions" as const, questions: thrown.questions, state: thrown.state };
+    }
+  };
+  const ended = await serve(
+    instance,
+    context,
+    target,
+    (from) => converse<{ readonly kind: "ok"; readonly value: T }>(instance, context, target, from, attempt),
+    uri,
+  );
+  return ended.kind === "asks" ? (ended.asks as never) : ended.value;
 };
 
-const addToolHandlers = ({ server, core, codec, origin }: Instance): void => {
+const addToolHandlers = (instance: Instance): void => {
+  const { server, core, origin } = instance;
   server.setRequestHandler(
     "tools/list",
     async (_request, context) => ({ tools: [...(await core.listTools(origin(context).caller))] }) as never,
   );
 
-  server.setRequestHandler("tools/call", async ({ params }, context) => {
-    const from = origin(context, params.name);
-    const result = await core.call({ ...from, tool: params.name, args: params.arguments });
-    if (result.kind === "questions") return askClient(result, params.name, codec, context);
+  server.setRequestHandler("tools/call", async ({ params: { name: tool, arguments: args } }, context) => {
+    const first = origin(context, tool);
+    const result = await converse(instance, context, tool, first, (from) =>
+      core.call({ ...from, tool, args }),
+    ).catch((thrown: unknown) => {
+      if (thrown instanceof LlmcError) return failedCall(thrown, tool, first.correlationId);
+      throw thrown;
+    });
+    if (result.kind === "asks") return result.asks;
     if (result.kind === "error" && result.error.code === "unknown_tool")
-      throw toProtocolError(result.error, from.correlationId);
+      throw toProtocolError(result.error, first.correlationId);
     return renderResult(result, core.sendsStructured());
   });
 };
@@ -228,7 +239,7 @@ export const createMcpServer = (
   era: "legacy" | "modern",
 ): Server => {
   const server = new TidyServer(
-    { name: "llmc", version },
+    { name: SERVER_NAME, version },
     {
       capabilities: CAPABILITIES,
       instructions: core.instructions(),
@@ -240,6 +251,8 @@ export const createMcpServer = (
         "server/discover": CACHE,
       },
       requestState: { verify: codec.verify },
+      // It would end the request with a text of its own where a question fails.
+      inputRequired: { legacyShim: false },
     },
   );
   server.onerror = onError;
@@ -247,6 +260,7 @@ export const createMcpServer = (
     server,
     core,
     codec,
+    era,
     origin: (context, target) => ({
       ...originOf(core, connection, context, server.getClientVersion()?.name, server.getClientCapabilities()),
       state: stateFor(target, context.mcpReq.requestState()),

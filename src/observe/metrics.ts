@@ -1,5 +1,5 @@
 import { createMinuteSeries, type MinuteSeries } from "./minute-series.ts";
-import type { createPrometheus } from "./prometheus.ts";
+import type { createPrometheus, GaugeOptions } from "./prometheus.ts";
 import type { CallRecord } from "./records.ts";
 
 interface ToolCalls {
@@ -30,20 +30,27 @@ const namesOf = (tool: string) => {
   return known;
 };
 
-interface Gauge {
-  readonly help: string;
-  readonly read: () => number;
-}
+const questionMetric = (event: string): string =>
+  event === "asked" || event === "not_asked"
+    ? `llmc_questions_${event}_total`
+    : `llmc_questions_total{answer="${event}"}`;
+
+const valuesOf = (name: string, { label, read }: GaugeOptions): readonly (readonly [string, number])[] => {
+  const value = read();
+  return typeof value === "number"
+    ? [[name, value]]
+    : Object.entries(value).map(([key, one]) => [`${name}{${label}="${key}"}`, one]);
+};
 
 /** For admin_get_metrics: what gauges show now, and what was counted in the last minutes. */
 const figuresOver = (
-  gauges: ReadonlyMap<string, Gauge>,
+  gauges: ReadonlyMap<string, GaugeOptions>,
   series: MinuteSeries,
   minutes: number,
   prefix: string,
 ) => ({
   metrics: Object.fromEntries(
-    [...gauges].filter(([name]) => name.startsWith(prefix)).map(([name, { read }]) => [name, read()]),
+    [...gauges].filter(([name]) => name.startsWith(prefix)).flatMap(([name, gauge]) => valuesOf(name, gauge)),
   ),
   ...series.since(minutes, prefix),
 });
@@ -57,12 +64,12 @@ export const createMetrics = (now: () => number) => {
   const characters = { in: 0, out: 0 };
   let prometheus: ReturnType<typeof createPrometheus> | undefined;
   const series = createMinuteSeries(now);
-  const gauges = new Map<string, Gauge>();
+  const gauges = new Map<string, GaugeOptions>();
   return {
     /** Counts for Prometheus from now on. Only the HTTP door does: the others need not load prom-client. */
     servePrometheus: async () => {
       prometheus = (await import("./prometheus.ts")).createPrometheus();
-      for (const [name, { help, read }] of gauges) prometheus.addGauge(name, help, read);
+      for (const [name, gauge] of gauges) prometheus.addGauge(name, gauge);
       const { registry } = prometheus;
       return async () => ({ contentType: registry.contentType, body: await registry.metrics() });
     },
@@ -98,16 +105,17 @@ export const createMetrics = (now: () => number) => {
       prometheus?.authFailures.inc();
     },
 
-    /** A question to the user, and how it was answered. */
-    countQuestion: (answer: string): void => {
-      series.count(`llmc_questions_total{answer="${answer}"}`);
-      prometheus?.questions.inc({ answer });
+    /** What became of a question to a user: asked, not asked because there were too many, or how it was answered. */
+    countQuestion: (event: string): void => {
+      series.count(questionMetric(event));
+      prometheus?.countQuestion(event);
     },
 
     /** Something that has a value at any time; read when somebody asks. */
-    addGauge: (name: string, help: string, read: () => number): void => {
-      gauges.set(name, { help, read });
-      prometheus?.addGauge(name, help, read);
+    addGauge: (name: string, help: string, read: GaugeOptions["read"], label?: string): void => {
+      const gauge = { help, read, ...(label === undefined ? {} : { label }) };
+      gauges.set(name, gauge);
+      prometheus?.addGauge(name, gauge);
     },
 
     over: (minutes: number, prefix: string) => figuresOver(gauges, series, minutes, prefix),

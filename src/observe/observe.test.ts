@@ -17,6 +17,12 @@ const lines = (logs: string): Record<string, unknown>[] =>
     .map((line) => JSON.parse(line));
 const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
+const TRANSLATE = `export const register = ({ tool, z }) => tool({
+  name: "translate", description: "Translates.", effect: "read",
+  input: z.strictObject(Object.fromEntries(["path", "source", "root", "cwd"].map((name) => [name, z.string().optional()]))),
+  output: z.object({ out: z.string() }), run: async () => ({ out: "done" }), render: ({ out }) => out,
+});`;
+
 describe("logs", () => {
   test("REQ-O2: one JSON record per call, with correlation id, tool, latency and outcome", async () => {
     const app = await openTestApp({ files: { "a.txt": "x" } });
@@ -61,8 +67,9 @@ describe("logs", () => {
   });
 
   test("REQ-O2: a path that leads out of the workspace, a handle and a question are told by a digest", () => {
-    expect(subjectOf({ path: "./src/../a.ts" }, true)).toEqual({ path: "a.ts" });
-    expect(subjectOf({ root: "src", pattern: "secret" }, true)).toEqual({ path: "src" });
+    const about = (args: unknown, reached?: string) => subjectOf(args, reached, () => "as measured");
+    expect(about({ path: "./src/../a.ts" }, "path")).toEqual({ path: "a.ts" });
+    expect(about({ root: "src", pattern: "secret" }, "root")).toEqual({ path: "src" });
     for (const args of [
       { path: "../x" },
       { path: "/etc/passwd" },
@@ -70,8 +77,19 @@ describe("logs", () => {
       { query: "q" },
       undefined,
     ])
-      expect(subjectOf(args, true)).toEqual({ args: JSON.stringify(args ?? {}) });
-    expect(subjectOf({ path: "a.ts" }, false)).not.toHaveProperty("path");
+      expect(about(args, "path")).toEqual({ args: "as measured" });
+    expect(about({ path: "a.ts" })).not.toHaveProperty("path");
+  });
+
+  test("REQ-O2: an argument of a custom tool is told by a digest, whatever it is called", async () => {
+    const app = await openTestApp({
+      files: { "mods/translate.mjs": TRANSLATE },
+      overrides: { "mcp.mode": "classic", "mcp.tools.custom_modules": "mods" },
+    });
+    for (const name of ["path", "source", "root", "cwd"]) await app.text("translate", { [name]: MARKER });
+    const logs = await app.logs();
+    expect(logs.match(/"tool":"translate"/g)?.length).toBeGreaterThanOrEqual(4);
+    expect(logs).not.toContain(MARKER);
   });
 
   test("REQ-O2 REQ-L6: neither arguments nor content reach the log, at any level", async () => {
@@ -150,7 +168,7 @@ describe("the token audit", () => {
     });
     const scrape = await app.metrics.servePrometheus();
     const args = { path: "a.txt" };
-    const said = await app.text("read_file", args);
+    const answer = await app.text("read_file", args);
     await app.errorCode("read_file", { path: "nope" });
     await app.close();
     const [header, first, second] = readFileSync(join(app.root, "artifacts/token_audit.csv"), "utf8").split(
@@ -165,7 +183,7 @@ describe("the token audit", () => {
       "none",
       "read_file",
       String(count(JSON.stringify(args))),
-      String(count(said)),
+      String(count(answer)),
     ]);
     expect(second?.endsWith(",file_not_found,")).toBe(true);
     expect((await scrape()).body).toContain(`llmc_call_tokens_total{direction="in"}`);

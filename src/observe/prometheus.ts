@@ -5,6 +5,13 @@ const buckets = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.1, 0.15, 0.2, 0.5, 1, 2, 5, 10, 30,
 ];
 
+/** One value, or one for each value of a label. */
+export interface GaugeOptions {
+  readonly help: string;
+  readonly label?: string;
+  readonly read: () => number | Readonly<Record<string, number>>;
+}
+
 /** Counters and histograms, beside the metrics of the process. */
 export const createPrometheus = () => {
   const registry = new Registry();
@@ -14,18 +21,37 @@ export const createPrometheus = () => {
     new Counter({ name, help, labelNames, registers });
   const histogram = <L extends string>(name: string, help: string, labelNames: L[]) =>
     new Histogram({ name, help, labelNames, buckets, registers });
+  const asked = counter("llmc_questions_asked_total", "Questions that users were asked.", []);
+  const notAsked = counter(
+    "llmc_questions_not_asked_total",
+    "Questions that were one too many within a minute: the call was refused.",
+    [],
+  );
+  const answered = counter(
+    "llmc_questions_total",
+    "Questions by answer; unanswered: nobody answered in time, or the client failed.",
+    ["answer"],
+  );
   return {
     registry,
-    addGauge: (name: string, help: string, read: () => number) =>
+    addGauge: (name: string, { help, label, read }: GaugeOptions) =>
       new Gauge({
         name,
         help,
         registers,
+        labelNames: label === undefined ? [] : [label],
         collect() {
-          this.set(read());
+          const value = read();
+          if (typeof value === "number" || label === undefined) return this.set(Number(value));
+          this.reset();
+          for (const [key, one] of Object.entries(value)) this.set({ [label]: key }, one);
         },
       }),
-    questions: counter("llmc_questions_total", "Questions to users, by answer.", ["answer"]),
+    countQuestion: (event: string): void => {
+      if (event === "asked") asked.inc();
+      else if (event === "not_asked") notAsked.inc();
+      else answered.inc({ answer: event });
+    },
     calls: counter("llmc_calls_total", "Calls by tool and outcome.", ["tool", "code"]),
     callSeconds: histogram("llmc_call_duration_seconds", "Time from request to result.", ["tool"]),
     characters: counter("llmc_call_characters_total", "Characters of arguments and results.", ["direction"]),

@@ -16,20 +16,17 @@ export const whereOf = (subject: Subject | undefined, digest: (text: string) => 
 
 const MAX_PATH_CHARS = 200;
 
-/** Arguments of tools that name a file or folder, the most telling first. */
-const PATH_ARGUMENTS = ["path", "source", "root", "cwd"];
-
 /** A handle is a key to what was kept. */
 const isShown = (path: string): boolean =>
   path.length <= MAX_PATH_CHARS && !/^(?:\/|\.\.(?:\/|$)|handle:)/.test(path) && !/\p{Cc}/u.test(path);
 
-export const subjectOf = (args: unknown, hasReached: boolean): Subject => {
+/** `reached`: the argument by which the tool says that it names what a successful call reached, if there is one. */
+export const subjectOf = (args: unknown, reached: string | undefined, text: () => string): Subject => {
   const given = (typeof args === "object" && args !== null ? args : {}) as Readonly<Record<string, unknown>>;
-  for (const name of hasReached ? PATH_ARGUMENTS : []) {
-    const value = given[name];
-    if (typeof value !== "string" || value === "") continue;
+  const value = reached === undefined ? undefined : given[reached];
+  if (typeof value === "string" && value !== "") {
     const path = posix.normalize(value);
     if (isShown(path)) return { path };
   }
-  return { args: JSON.stringify(args ?? {}) };
+  return { args: text() };
 };

@@ -12,8 +12,9 @@ const escaped = (name: string): string => name.replace(/[*?[\]{}\\!]/g, (letter)
 
 type Exclude = (names: readonly string[]) => readonly string[];
 
+// Links are not followed: behind one, a secret has another name.
 const EXCLUDES: ReadonlyMap<string, Exclude> = new Map<string, Exclude>([
-  ["rg", (names) => names.map((name) => `--iglob=!**/${escaped(name)}`)],
+  ["rg", (names) => ["--no-follow", ...names.map((name) => `--iglob=!**/${escaped(name)}`)]],
   ...["grep", "egrep", "fgrep"].map(
     (program) =>
       [
@@ -22,15 +23,19 @@ const EXCLUDES: ReadonlyMap<string, Exclude> = new Map<string, Exclude>([
           names.flatMap((name) => [`--exclude=${literal(name)}`, `--exclude-dir=${literal(name)}`]),
       ] as const,
   ),
-  ["diff", (names) => names.map((name) => `--exclude=${literal(name)}`)],
+  ["diff", (names) => ["--no-dereference", ...names.map((name) => `--exclude=${literal(name)}`)]],
 ]);
+
+/** grep follows links with one option and has none that takes it back. */
+const followsLinks = (program: string, args: readonly string[]): boolean =>
+  /^[ef]?grep$/.test(program) && args.some((arg) => /^-(?!-)[^ ]*R|^--de/.test(arg));
 
 /** They search folders, and have no option that reliably excludes a name. */
 const RECURSIVE: ReadonlySet<string> = new Set(["ag", "ack", "ugrep", "bat", "batcat"]);
 
 export type Exclusion =
   | { readonly kind: "arguments"; readonly args: readonly string[] }
-  | { readonly kind: "refused" };
+  | { readonly kind: "refused"; readonly why: "recursive" | "links" };
 
 /** What git shows of files that it does not keep, or not as they are now. */
 export const gitShowsSecrets = (
@@ -51,7 +56,8 @@ export const excludeNames = (
   names: readonly string[],
 ): Exclusion => {
   if (names.length === 0) return { kind: "arguments", args };
-  if (RECURSIVE.has(program)) return { kind: "refused" };
+  if (RECURSIVE.has(program)) return { kind: "refused", why: "recursive" };
+  if (followsLinks(program, args)) return { kind: "refused", why: "links" };
   const exclude = EXCLUDES.get(program);
   if (exclude === undefined) return { kind: "arguments", args };
   const end = args.indexOf("--");

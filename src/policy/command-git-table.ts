@@ -7,6 +7,10 @@ export interface GitRule extends OptionShape {
    * among it. What others write is judged like the writes of any command.
    */
   readonly writesTracked?: true;
+  /** Whatever it writes, no file of the work tree is changed or removed by it. Of all others that write, any may be. */
+  readonly keepsWorkTree?: true;
+  /** Its operands are pathspecs, so that it can be told what to leave out: always, or behind `--` alone. */
+  readonly pathspecs?: "always" | "after --";
   /** It makes a folder that an argument names. */
   readonly makesFolder?: true;
   readonly always?: readonly Power[];
@@ -58,9 +62,11 @@ const READING =
   "status ls-files ls-tree rev-parse rev-list describe name-rev for-each-ref show-ref merge-base count-objects " +
   "check-ignore check-attr check-mailmap check-ref-format cherry show-branch shortlog var version";
 
-const REWRITING =
-  "add checkout clean commit commit-tree hash-object merge-tree mktag mktree pack-refs prune prune-packed " +
-  "replace reset restore rm sparse-checkout stage switch unpack-objects update-index update-ref write-tree";
+const REWRITING = "clean reset sparse-checkout switch";
+
+const REWRITING_THE_REPOSITORY =
+  "add commit commit-tree hash-object merge-tree mktag mktree pack-refs prune prune-packed replace stage " +
+  "unpack-objects update-index update-ref write-tree";
 
 /** They write what their caller chose, or to paths that their caller chose. */
 const REWRITING_ANYWHERE = "format-patch init mv pack-objects";
@@ -86,7 +92,7 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
     powers: { run: `--alternate-refs --help ${ANY_FILE}`, read: "--pathspec-from-file" },
   }),
   ["verify-pack", { forks: true }],
-  ["reflog", { ...DIFF, writesTracked: true, never: "expire delete drop write" }],
+  ["reflog", { ...DIFF, writesTracked: true, keepsWorkTree: true, never: "expire delete drop write" }],
   ["stash", { ...DIFF, writesTracked: true, forks: true, modes: ["list", "show"] }],
   ["grep", { powers: { run: "-O --open-files-in-pager --textconv" }, plain: "--text", values: "ABCefm" }],
   ["cat-file", { powers: { run: "--textconv --filters" } }],
@@ -94,6 +100,7 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
     "branch",
     {
       writesTracked: true,
+      keepsWorkTree: true,
       flags: "avrqil --all --remotes --verbose --ignore-case --show-current --list",
       longValues: LISTING,
       listsWith: "-l --list --contains --no-contains --merged --no-merged --points-at",
@@ -109,6 +116,7 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
     "tag",
     {
       writesTracked: true,
+      keepsWorkTree: true,
       flags: "lni0123456789 --list --ignore-case",
       longValues: LISTING,
       listsWith: "-l --list -n --contains --no-contains --merged --no-merged --points-at",
@@ -120,16 +128,23 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
       },
     },
   ],
-  ["remote", { writesTracked: true, modes: ["", "get-url"] }],
+  ["remote", { writesTracked: true, keepsWorkTree: true, modes: ["", "get-url"] }],
   ["worktree", { writesTracked: true, makesFolder: true, modes: ["list"], forks: true }],
-  ["notes", { writesTracked: true, modes: ["", "list", "show"] }],
-  ["symbolic-ref", { writesTracked: true, maxOperands: 1, powers: { write: "-d --delete -m" } }],
+  ["notes", { writesTracked: true, keepsWorkTree: true, modes: ["", "list", "show"] }],
+  [
+    "symbolic-ref",
+    { writesTracked: true, keepsWorkTree: true, maxOperands: 1, powers: { write: "-d --delete -m" } },
+  ],
   ["config", {}],
   ...shared(REWRITING, { ...REWRITES, writesTracked: true }),
+  ...shared(REWRITING_THE_REPOSITORY, { ...REWRITES, writesTracked: true, keepsWorkTree: true }),
+  ...shared("restore rm", { ...REWRITES, writesTracked: true, pathspecs: "always" }),
+  ["checkout", { ...REWRITES, writesTracked: true, pathspecs: "after --" }],
   ...shared(REWRITING_ANYWHERE, REWRITES),
   ...shared(REWRITING_ANYWHERE_BY_OTHERS, { ...REWRITES, forks: true }),
   ["read-tree", { ...REWRITES, writesTracked: true, powers: rewritesAnd("--index-output") }],
-  ...shared("am fsck", { ...REWRITES, writesTracked: true, forks: true }),
+  ["am", { ...REWRITES, writesTracked: true, forks: true }],
+  ["fsck", { ...REWRITES, writesTracked: true, keepsWorkTree: true, forks: true }],
   ...shared("cherry-pick revert", {
     ...REWRITES,
     writesTracked: true,
@@ -153,7 +168,13 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
   ["push", { forks: true, always: ["network"], powers: { run: "--receive-pack --exec" } }],
   [
     "fetch",
-    { writesTracked: true, forks: true, always: ["network", "write"], powers: { run: "--upload-pack" } },
+    {
+      writesTracked: true,
+      keepsWorkTree: true,
+      forks: true,
+      always: ["network", "write"],
+      powers: { run: "--upload-pack" },
+    },
   ],
   [
     "pull",
@@ -226,6 +247,8 @@ export const GIT_NO_PROGRAMS = [
   // Housekeeping after a commit or a merge would be another program.
   "gc.auto=0",
   "maintenance.auto=false",
+  // A work tree that cannot be seen from here is not gone.
+  "gc.worktreePruneExpire=never",
   // Git starts another git process to inspect a submodule.
   "diff.ignoreSubmodules=dirty",
   "status.submoduleSummary=false",

@@ -152,6 +152,10 @@ export const startsPrograms = (args: readonly string[]): boolean => {
 export const writesTrackedContent = (args: readonly string[]): boolean =>
   GIT_COMMANDS.get(subcommandOf(args) ?? "")?.writesTracked === true;
 
+/** Whether it may change or remove files of the work tree. */
+export const mayChangeWorkTree = (args: readonly string[]): boolean =>
+  GIT_COMMANDS.get(subcommandOf(args) ?? "")?.keepsWorkTree !== true;
+
 /** Whether an argument may name what it writes. */
 export const writesNamedPaths = (args: readonly string[]): boolean =>
   !writesTrackedContent(args) || GIT_COMMANDS.get(subcommandOf(args) ?? "")?.makesFolder === true;
@@ -161,6 +165,17 @@ export const foldersMade = (args: readonly string[]): readonly string[] => {
   const { subcommand, rest } = splitGit(args);
   const makes = subcommand === "init" || (subcommand === "worktree" && /^(add|move)$/.test(rest[0] ?? ""));
   return makes ? rest : [];
+};
+
+/** They take any reference by its name, also `worktrees/NAME/HEAD`, or the reflogs of all work trees. */
+const NAMES_ANY_REFERENCE: ReadonlySet<string> = new Set(
+  "update-ref symbolic-ref reflog fast-import".split(" "),
+);
+
+/** Whether a sub-command, if it writes, may change what belongs to work trees other than the one that it runs in. */
+export const changesWorkTrees = (args: readonly string[]): boolean => {
+  const { subcommand = "", rest } = splitGit(args);
+  return subcommand === "worktree" ? rest[0] !== "add" : NAMES_ANY_REFERENCE.has(subcommand);
 };
 
 /** For GIT_ALLOW_PROTOCOL, which wins over every setting; undefined where git may run any program anyway. */

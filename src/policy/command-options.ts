@@ -50,7 +50,7 @@ export const parseArguments = (args: readonly string[], shape: OptionShape): Par
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? "";
     const isSure = !isOpen;
-    // An argument that may itself be a value may take no value, so the next argument is examined all the same.
+    // An argument that may itself be a value may take no value, so the next argument is examined nevertheless.
     const skip = (): void => {
       if (isSure) i++;
       else isOpen = true;

@@ -154,6 +154,9 @@ export const usualPowers = (name: string): readonly Power[] => {
 /** Whether it starts other programs and runs code by its purpose, so that no power has to be granted for it. */
 export const runsAnyCode = (name: string): boolean => findRule(name)?.runsCode === true;
 
+/** Whether a program of this name is judged by its arguments. */
+export const hasArgumentRules = (name: string): boolean => isGit(name) || findRule(name) !== undefined;
+
 const isGit = (name: string): boolean => name === "git" || name.startsWith("git-");
 
 const takesAnyVariable = (name: string): boolean => {

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decideEgress, isFreeOfCharge, isLoopbackAddress } from "./egress.ts";
+import {
+  decideEgress,
+  decideUnknownEgress,
+  isFreeOfCharge,
+  isLoopbackAddress,
+  isPrivateAddress,
+  isPublicAddress,
+} from "./egress.ts";
 
 const BASE = {
   profile: "restricted",
@@ -35,7 +42,7 @@ describe("where models may be", () => {
     "http://localhost:11434",
     "http://ollama.localhost",
   ])("REQ-L2: restricted lets %s pass, as loopback only", (baseUrl) => {
-    expect(decideEgress({ ...BASE, baseUrl })).toEqual({ allowed: true, loopbackOnly: true });
+    expect(decideEgress({ ...BASE, baseUrl })).toEqual({ allowed: true, reach: "loopback" });
   });
 
   test.each([
@@ -67,7 +74,7 @@ describe("where models may be", () => {
     });
     expect(decideEgress({ ...BASE, baseUrl, profile: "unrestricted" })).toEqual({
       allowed: true,
-      loopbackOnly: false,
+      reach: "anywhere",
     });
   });
 
@@ -145,5 +152,108 @@ describe("where models may be", () => {
     expect(isFreeOfCharge("ollama/a", "http://10.0.0.5")).toBe(false);
     expect(isFreeOfCharge("openai/a", "http://127.0.0.1:4000/v1")).toBe(false);
     expect(isFreeOfCharge("ollama/a", "nonsense")).toBe(false);
+  });
+
+  test("REQ-L2 FAIL-G5: in the restricted profile a listed host may be used, and only by a private address", () => {
+    const at = (baseUrl: string, privateHosts: readonly string[]) =>
+      decideEgress({ ...BASE, baseUrl, privateHosts });
+    expect(at("http://gpu.ward.lan:8000/v1", ["GPU.ward.lan"])).toEqual({ allowed: true, reach: "private" });
+    expect(at("http://10.1.2.3:8000/v1", ["10.1.2.3"])).toEqual({ allowed: true, reach: "private" });
+    expect(at("http://other.lan/v1", ["gpu.ward.lan"])).toMatchObject({
+      allowed: false,
+      hint: expect.stringContaining("mcp.rlm.private_hosts"),
+    });
+    expect(at("http://xgpu.ward.lan/v1", ["gpu.ward.lan"]).allowed).toBe(false);
+    for (const address of [
+      "10.0.0.1",
+      "192.168.7.7",
+      "172.16.0.1",
+      "172.31.9.9",
+      "fd12::1",
+      "::ffff:10.0.0.1",
+    ])
+      expect(isPrivateAddress(address), address).toBe(true);
+    for (const address of [
+      "8.8.8.8",
+      "172.32.0.1",
+      "11.0.0.1",
+      "2001:db8::1",
+      "::ffff:8.8.8.8",
+      "fe80::1",
+      "x",
+    ])
+      expect(isPrivateAddress(address), address).toBe(false);
+  });
+});
+
+describe("REQ-K1 public addresses", () => {
+  test.each([
+    "8.8.8.8",
+    "1.1.1.1",
+    "172.32.0.1",
+    "2606:4700::1",
+    "2a00:1450::8a",
+    "::ffff:8.8.8.8",
+    "100.128.0.1",
+  ])("%s is one", (address) => expect(isPublicAddress(address)).toBe(true));
+
+  test.each([
+    "127.0.0.1",
+    "0.0.0.0",
+    "10.1.2.3",
+    "100.64.0.1",
+    "169.254.169.254",
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.168.1.1",
+    "198.19.0.1",
+    "224.0.0.1",
+    "255.255.255.255",
+    "2130706433",
+    "0x7f.1",
+    "::",
+    "::1",
+    "::ffff:10.0.0.1",
+    "::ffff:169.254.169.254",
+    "::127.0.0.1",
+    "64:ff9b::7f00:1",
+    "fe80::1",
+    "fc00::1",
+    "fd12:3456::1",
+    "ff02::1",
+    "2001::1",
+    "2001:db8::1",
+    "2002:7f00:1::",
+    "3fff::1",
+    "localhost",
+    "example.org",
+    "",
+  ])("%s is none", (address) => expect(isPublicAddress(address)).toBe(false));
+});
+
+describe("models of which nobody knows where they run", () => {
+  const decide = (more: object) =>
+    decideUnknownEgress({
+      profile: "unrestricted",
+      allowedModelPrefixes: [],
+      model: "sampling/client",
+      ...more,
+    });
+
+  test("REQ-L2: refused in the air gap, in the restricted profile and where they are not listed, each with its reason", () => {
+    expect(decide({})).toEqual({ allowed: true, reach: "anywhere" });
+    expect(decide({ isAirGapped: true })).toMatchObject({
+      allowed: false,
+      reason: expect.stringContaining("air_gapped_mode"),
+    });
+    expect(decide({ profile: "restricted" })).toMatchObject({
+      allowed: false,
+      reason: expect.stringContaining("restricted"),
+    });
+    expect(decide({ allowedModelPrefixes: ["openai/"] })).toMatchObject({
+      allowed: false,
+      reason: expect.not.stringContaining("restricted"),
+    });
+    expect(decide({ allowedModelPrefixes: ["sampling/"] })).toMatchObject({ allowed: true });
   });
 });

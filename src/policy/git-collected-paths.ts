@@ -2,6 +2,7 @@ import { LlmcError } from "../base/error.ts";
 import { splitGit } from "./command-git.ts";
 import { parseArguments } from "./command-options.ts";
 import { pathspecsWithout } from "./git-held-paths.ts";
+import { isRefusedName, REFUSED_GLOB } from "./paths.ts";
 
 /** Withheld files that git would take into its objects, by their names from the top of the work tree. */
 export interface WithheldPaths {
@@ -48,11 +49,11 @@ const operandsOf = (rest: readonly string[]): readonly string[] => {
   return rest.filter((arg, at) => !arg.startsWith("-") || (end >= 0 && at > end));
 };
 
-const addWithout = (rest: readonly string[], names: readonly string[]): readonly string[] => {
+const addWithout = (rest: readonly string[], pathspecs: readonly string[]): readonly string[] => {
   const hasPaths = operandsOf(rest).length > 0;
   const takesAll = rest.some((arg) => /^(-[a-zA-Z]*[Au]|--a|--no-ignore-r|--up)/.test(arg));
   if (!hasPaths && !takesAll) return rest;
-  return [...rest, ...(hasPaths ? [] : [":(top)"]), ...names.flatMap(pathspecsWithout)];
+  return [...rest, ...(hasPaths ? [] : [":(top)"]), ...pathspecs];
 };
 
 /**
@@ -71,7 +72,7 @@ export const withoutCollected = (args: readonly string[], find: () => WithheldPa
   const before = [...globals, subcommand];
   if (subcommand === "commit") return [...before, ...commitWithout(rest, withheld)];
   return subcommand === "add" || subcommand === "stage"
-    ? [...before, ...addWithout(rest, withheld.names)]
+    ? [...before, ...addWithout(rest, withheld.names.flatMap(pathspecsWithout))]
     : args;
 };
 
@@ -100,5 +101,20 @@ export const withoutUnasked = (
   const names = find()
     .filter((name) => !rest.some((arg) => arg === name || arg.endsWith(`/${name}`)))
     .filter(isCollected);
-  return names.length === 0 ? args : [...globals, subcommand, ...addWithout(rest, names)];
+  return names.length === 0
+    ? args
+    : [...globals, subcommand, ...addWithout(rest, names.flatMap(pathspecsWithout))];
+};
+
+const WITHOUT_REFUSED = ["", "/**"].map((below) => `:(top,exclude,glob)**/${REFUSED_GLOB}${below}`);
+
+/**
+ * The arguments of a git that adds what there is, without files that were renamed because a command may have planted them:
+ * they wait for the user, and belong into no commit. One that is named outright is added.
+ */
+export const withoutRefusedNames = (args: readonly string[]): readonly string[] => {
+  const { globals, subcommand = "", rest } = splitGit(args);
+  if (subcommand !== "add" && subcommand !== "stage") return args;
+  if (operandsOf(rest).some((path) => isRefusedName(path))) return args;
+  return [...globals, subcommand, ...addWithout(rest, WITHOUT_REFUSED)];
 };

@@ -1,5 +1,7 @@
+import { posix } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import { splitGit } from "./command-git.ts";
+import { GIT_COMMANDS } from "./command-git-table.ts";
 import { parseArguments } from "./command-options.ts";
 
 /** Paths that git cannot change or remove: mounts of the sandbox, by their names from the top of the work tree. */
@@ -12,7 +14,7 @@ export interface HeldPaths {
 }
 
 export const refuseHeld = (name: string, what: string, wayOut: string): LlmcError =>
-  new LlmcError("forbidden", `No command changes ${name}: ${what}, and stop halfway.`, { hint: wayOut });
+  new LlmcError("forbidden", `No command changes ${name}, and ${what}.`, { hint: wayOut });
 
 /**
  * Pathspecs that leave out a path and all that is below it. They begin with a wildcard, since git takes a literal path
@@ -87,15 +89,43 @@ const cleanWithout = (rest: readonly string[], { names }: HeldPaths): readonly s
   return [...rest.slice(0, end), ...excluded, ...rest.slice(end)];
 };
 
+/** Whether its operands are pathspecs, as far as its words tell. */
+const takesPathspecs = (subcommand: string, rest: readonly string[]): boolean => {
+  const takes = GIT_COMMANDS.get(subcommand)?.pathspecs;
+  return takes === "always" || (takes === "after --" && rest.includes("--"));
+};
+
+const PATHS_FROM_FILE = /^--pathspec-f/;
+
+/** A command that takes pathspecs leaves out what git keeps with another content than it has now. */
+const narrowed = (subcommand: string, rest: readonly string[], held: HeldPaths): readonly string[] => {
+  const has = (pattern: RegExp): boolean => rest.some((arg) => pattern.test(arg));
+  // These change the index alone.
+  const isIndexOnly =
+    subcommand === "rm" ? has(/^--c/) : has(/^(-[a-zA-Z]*S|--st)/) && !has(/^(-[a-zA-Z]*W|--w)/);
+  const risked = isIndexOnly ? undefined : subcommand === "rm" ? held.tracked() : held.changed();
+  if (risked === undefined) return rest;
+  const isNamed = rest.some((arg) => held.names.includes(posix.normalize(arg)));
+  if (isNamed || has(PATHS_FROM_FILE))
+    throw refuseHeld(
+      risked,
+      `git ${subcommand} would have to`,
+      `Name what is meant, without it: git ${subcommand} -- . ':(top,exclude)${risked}'`,
+    );
+  return [...rest, ...held.names.flatMap(pathspecsWithout)];
+};
+
 /**
  * The arguments of a git command that leaves out what it cannot change, so that it is done with the rest; refused
  * where it cannot be told to.
  */
 export const withoutHeldPaths = (args: readonly string[], find: () => HeldPaths): readonly string[] => {
   const { globals, subcommand = "", rest } = splitGit(args);
-  if (!["stash", "clean", "reset"].includes(subcommand)) return args;
+  const isNarrowed = takesPathspecs(subcommand, rest);
+  if (!isNarrowed && !["stash", "clean", "reset"].includes(subcommand)) return args;
   const held = find();
   if (held.names.length === 0) return args;
+  if (isNarrowed) return [...globals, subcommand, ...narrowed(subcommand, rest, held)];
   const before = [...globals, subcommand];
   if (subcommand === "stash") return [...before, ...stashWithout(rest, held)];
   if (subcommand === "clean") return [...before, ...cleanWithout(rest, held)];

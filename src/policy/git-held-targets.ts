@@ -8,6 +8,8 @@ export interface HeldTarget {
   /** Arguments of a git that lists the names of held paths which differ. */
   readonly args: readonly string[];
   refusal(name: string): LlmcError;
+  /** Where git does not know the commit: then it is a path, whose changes would be lost. */
+  unknown(): LlmcError | undefined;
 }
 
 interface Move {
@@ -26,9 +28,9 @@ const CHECKOUT_OPTIONS = {
 /** Where paths follow, only those are changed, and git says of each what it did. */
 const moveOfCheckout = (rest: readonly string[]): Move | undefined => {
   const { options, operands } = parseArguments(rest, CHECKOUT_OPTIONS);
-  const [to] = operands;
+  const discards = options.some(({ name }) => /^(-f|--f(o.*)?|--di.*)$/.test(name));
+  const [to = discards ? "HEAD" : undefined] = operands;
   if (to === undefined || operands.length > 1 || rest.includes("--")) return undefined;
-  const discards = options.some(({ name }) => /^(-f|--force|--discard-changes)$/.test(name));
   return { to: to === "-" ? "@{-1}" : to, discards };
 };
 
@@ -50,7 +52,7 @@ export const heldTarget = (args: readonly string[], find: () => HeldPaths): Held
   const move = moveOf(subcommand, rest);
   // An option where a commit should be is for git itself to refuse.
   if (move === undefined || move.to.startsWith("-")) return undefined;
-  const { names, tracked } = find();
+  const { names, tracked, changed } = find();
   if (names.length === 0) return undefined;
   const { to, discards } = move;
   const paths = names.map((name) => `:(top,literal)${name}`);
@@ -67,6 +69,16 @@ export const heldTarget = (args: readonly string[], find: () => HeldPaths): Held
       "--",
       ...paths,
     ],
+    unknown: () => {
+      const name = subcommand === "checkout" ? changed() : undefined;
+      return name === undefined
+        ? undefined
+        : refuseHeld(
+            name,
+            `git checkout ${to} may bring it back, if that is a path`,
+            "Write git checkout -- PATH or git restore PATH, or git switch BRANCH.",
+          );
+    },
     refusal: (name) =>
       refuseHeld(
         name,

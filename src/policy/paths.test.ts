@@ -15,7 +15,6 @@ const rules = (changes: Partial<PathRules> = {}): PathRules => ({
   workspace: "/w/app",
   roots: ["/w/app"],
   writtenRoots: ["/w/app"],
-  privateDirs: ["/w/app/.llmc"],
   ...changes,
 });
 
@@ -137,12 +136,6 @@ describe("judging a path", () => {
   it.each([
     ["/w/app/a", rules(), undefined],
     ["/w/app", rules(), undefined],
-    ["/w/app/.llmc", rules(), "private"],
-    ["/w/app/.llmc/tokens.json", rules({ roots: ["/"] }), "private"],
-    ["/w/app/.llmc/x", rules({ roots: ["/w/app/.llmc"] }), "private"],
-    ["/w/app/.llmc-notes", rules(), undefined],
-    ["/w/app/.llmcx", rules(), undefined],
-    ["/w/app/src/.llmc/x", rules(), "private"],
     ["/proc/self/environ", rules(), "outside"],
     ["/proc/7/environ", rules({ roots: ["/"] }), "system"],
     ["/proc", rules({ roots: ["/", "/proc"] }), "system"],

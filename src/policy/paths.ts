@@ -11,8 +11,6 @@ export interface PathRules {
   readonly roots: readonly string[];
   /** The same roots as the operator wrote them, for callers who use those names. They allow nothing by themselves. */
   readonly writtenRoots: readonly string[];
-  /** This program's own state: closed to every caller, whatever the roots. */
-  readonly privateDirs: readonly string[];
 }
 
 export type PathRefusal = "outside" | "deep" | "system" | "private" | "denylist" | "kind";
@@ -75,8 +73,13 @@ export const TEMP_NAME = /^\.llmc-tmp-[0-9a-f]{24}$/i;
 const REFUSED = ".refused-";
 const REFUSED_ENDING = new RegExp(`(?:\\${REFUSED}[0-9a-f]{8})+(?=/|$)`, "g");
 
+export const isRefusedName = (name: string): boolean => nameBeforeRefusal(name) !== name;
+
 /** What a file is called that a command may have planted. */
 export const refusedName = (name: string, mark: string): string => `${name}${REFUSED}${mark}`;
+
+/** The pattern of such names, as git and the like read it. */
+export const REFUSED_GLOB = `*${REFUSED}${"[0-9a-f]".repeat(8)}`;
 
 /** The path with the names that were there before anything was renamed: what was closed under them stays closed. */
 export const nameBeforeRefusal = (path: string): string =>
@@ -86,33 +89,25 @@ export const nameBeforeRefusal = (path: string): string =>
 export const isState = (path: string): boolean =>
   nameBeforeRefusal(foldCase(path)).split("/").includes(STATE_DIR);
 
-/** The server's own state, which no caller reads or writes. */
-export const isPrivate = (path: string, { privateDirs }: PathRules): boolean => {
-  const folded = foldCase(path);
-  return (
-    isState(folded) ||
-    TEMP_NAME.test(posix.basename(path)) ||
-    privateDirs.some((dir) => isInside(folded, foldCase(dir)))
-  );
-};
-
-const judgeWithin = (path: string, roots: readonly string[], rules: PathRules): PathRefusal | undefined => {
+const judgeWithin = (path: string, roots: readonly string[]): PathRefusal | undefined => {
   if (!insideRoots(path, roots)) return "outside";
   if (isDeep(path)) return "deep";
-  if (SYSTEM_DIRS.some((dir) => isInside(path, dir))) return "system";
-  return isPrivate(path, rules) ? "private" : undefined;
+  return SYSTEM_DIRS.some((dir) => isInside(path, dir)) ? "system" : undefined;
 };
 
-/** Checks a real path against the rules: the decision that counts, since a written path may lead anywhere. */
+/**
+ * Whether a real path lies where callers may go at all: the decision that counts, since a written path may lead anywhere.
+ * What is there may still belong to an entry of the reach table (`judgeRead`, `judgeWrite`).
+ */
 export const judgeReal = (realPath: string, rules: PathRules): PathRefusal | undefined =>
-  judgeWithin(realPath, rules.roots, rules);
+  judgeWithin(realPath, rules.roots);
 
 /**
  * A first check of a path by its text, before the disk is touched: refusing here keeps what exists outside from
  * showing through the errors. Passing this check proves nothing yet, because links have not been resolved.
  */
 export const judgeWritten = (path: string, rules: PathRules): PathRefusal | undefined =>
-  rules.roots.length === 0 ? "outside" : judgeWithin(path, [...rules.roots, ...rules.writtenRoots], rules);
+  rules.roots.length === 0 ? "outside" : judgeWithin(path, [...rules.roots, ...rules.writtenRoots]);
 
 const REFUSALS: Record<PathRefusal, readonly [message: string, hint: string]> = {
   outside: ["is outside the allowed roots.", "Use a path inside the workspace or another allowed root."],

@@ -1,10 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { judgeWrite as judge, judgeRemoval, NO_OBEYED_PATHS, type ReachRules, writeDenied } from "./reach.ts";
+import { judgeWrite as judge, judgeRead, judgeRemoval, type ReachRules, writeDenied } from "./reach.ts";
+import { NO_OBEYED_PATHS, REACH } from "./reach-table.ts";
 
 const RULES: ReachRules = {
   workspace: "/w/app",
   roots: ["/w/app", "/data/shared"],
+  stateDirs: ["/w/app/.llmc", "/data/state-of-app"],
+  userDirs: ["/home/ada/.local/state/llmc"],
   obeyedPaths: {
     ...NO_OBEYED_PATHS,
     user: ["/home/ada/.local/state/llmc"],
@@ -17,6 +20,44 @@ const RULES: ReachRules = {
   gitConfiguration: () => [],
 };
 
+describe("REQ-D4 REQ-D16 FAIL-A6 judgeRead", () => {
+  it.each([
+    ["/w/app/.llmc", "state", "state"],
+    ["/w/app/.llmc/tokens.json", "state", "state"],
+    ["/w/app/src/.LLMC/x", "state", "state"],
+    ["/data/state-of-app/index.db", "state", "state"],
+    ["/home/ada/.local/state/llmc/key", "user", "user"],
+    ["/w/app/.llmc-tmp-0123456789abcdef01234567", "pending", "pending"],
+    ["/w/app/.env", undefined, "secret"],
+    ["/w/app/.llmc-notes", undefined, undefined],
+    ["/w/app/.llmcx", undefined, undefined],
+    ["/w/app/llmc.toml", undefined, undefined],
+    ["/w/app/.git/config", undefined, undefined],
+    ["/w/app/a", undefined, undefined],
+  ])("%s: its name %s, its content %s", (path, name, content) => {
+    expect(judgeRead(path, "tools", RULES, "name")).toBe(name);
+    expect(judgeRead(path, "tools", RULES, "content")).toBe(content);
+  });
+
+  it("asks only about what the table closes, so that a read costs no more than that", () => {
+    const open = Object.values(REACH).filter(({ read }) => read.includes("tools"));
+    expect(open.length).toBeGreaterThan(0);
+    const never = (): never => {
+      throw new Error("asked about an entry that everybody reads");
+    };
+    const rules: ReachRules = {
+      ...RULES,
+      get obeyedPaths() {
+        return never();
+      },
+      isStartup: never,
+      entryKind: never,
+      gitConfiguration: never,
+    };
+    expect(judgeRead("/w/app/a", "tools", rules, "content")).toBeUndefined();
+  });
+});
+
 const judgeWrite = (path: string, rules: ReachRules) => judge(path, "tools", rules, "create");
 
 describe("REQ-D16 FAIL-A19 judgeWrite", () => {
@@ -27,6 +68,9 @@ describe("REQ-D16 FAIL-A19 judgeWrite", () => {
     ["/w/app/modules/a/b.ts", "modules"],
     ["/w/app/conf/policies/main.cedar", "config"],
     ["/etc/llmc.toml", "config"],
+    ["/w/app/src/llmc.toml", "config"],
+    ["/w/app/src/LLMC.toml", "config"],
+    ["/data/shared/llmc.toml", "config"],
     ["/w/app/.llmc", "state"],
     ["/w/app/.llmc/token", "state"],
     ["/w/app/other/.llmc/journal/x.json", "state"],
@@ -40,14 +84,12 @@ describe("REQ-D16 FAIL-A19 judgeWrite", () => {
   });
 
   it.each([
-    "/w/app/src/llmc.toml",
     "/w/app/llmc.toml.bak",
     "/w/app/modules-old/a.ts",
     "/w/app/conf/policies/other.cedar",
     "/w/app/.llmcrc",
     "/w/app/x.llmc",
     "/w/app/.llmc-tmp-notes",
-    "/data/shared/llmc.toml",
   ])("lets %s pass", (path) => {
     expect(judgeWrite(path, RULES)).toBeUndefined();
     expect(judgeRemoval(path, "tools", RULES)).toBeUndefined();

@@ -1,200 +1,50 @@
 import { posix } from "node:path";
 import { LlmcError } from "../base/error.ts";
+import { CONFIG_FILE, isInside } from "../base/paths.ts";
 import { quoteForMessage } from "../base/text.ts";
-import { foldCase, insideRoots, isState, STATE_DIR, TEMP_NAME } from "./paths.ts";
+import { type EntryKind, isInGitDirectory } from "./git-directory.ts";
+import { foldCase, insideRoots, isState, type PathRefusal, TEMP_NAME } from "./paths.ts";
+import {
+  type Actor,
+  NO_OBEYED_PATHS,
+  OBEYED_IDS,
+  type ObeyedId,
+  type ObeyedPaths,
+  REACH,
+  type ReachId,
+} from "./reach-table.ts";
 
 /**
- * Who acts for a client: the file tools, a command in a sandbox, or git where the operator granted it `git:write`.
- * The index, search and handles read through the file tools' port.
+ * What was found at a path: a file's facts, or `"file"` where it is known to be no folder and nothing else. Left out: what
+ * is there now decides.
  */
-export type Actor = "tools" | "commands" | "git";
-
-/** Files that the server or a program of the user obeys or executes, and files withheld by their names. */
-export type ReachId =
-  | "state"
-  | "user"
-  | "pending"
-  | "program"
-  | "config"
-  | "modules"
-  | "models"
-  | "git"
-  | "startup"
-  | "secret";
-
-export interface ReachEntry {
-  readonly what: string;
-  /** Who sees the content. */
-  readonly read: readonly Actor[];
-  /** Who may change, replace or remove it. */
-  readonly write: readonly Actor[];
-  /** Who may create a new one; if omitted, whoever may write. */
-  readonly create?: readonly Actor[];
-  readonly message: string;
-  readonly hint: string;
-}
-
-const EVERYBODY: readonly Actor[] = ["tools", "commands", "git"];
-const BY_HAND = "The operator edits it by hand.";
-
-/**
- * The reach table: who may read and write each kind of sensitive file (REQ-D16, REQ-D24). Every write derives from this
- * table: the file tools and patches ask `judgeWrite`, commands get a sandbox profile made of it. What nobody reads
- * (state, the user's folders, secrets) is closed to reading tools, search and index by the path rules and the denylist.
- */
-export const REACH: Readonly<Record<ReachId, ReachEntry>> = {
-  state: {
-    what: `a workspace's ${STATE_DIR} folder: index, handles, telemetry, audit`,
-    read: [],
-    write: [],
-    message: `belongs to llmc's own state (${STATE_DIR}), which no tool changes.`,
-    hint: "Use another path.",
-  },
-  user: {
-    what: "the user's own configuration and state folders of llmc: tokens, trust, grants, keys",
-    read: [],
-    write: [],
-    message: "belongs to the user's own llmc folders, which no tool reaches.",
-    hint: "Use another path.",
-  },
-  pending: {
-    what: "a file that is being written, before it gets its name",
-    read: [],
-    write: [],
-    message: "is a temporary file of a write in progress.",
-    hint: "Use another path.",
-  },
-  program: {
-    what: "the files that llmc itself runs from, where they lie inside a root",
-    read: EVERYBODY,
-    write: [],
-    message: "belongs to the llmc that is running, which no tool changes.",
-    hint: "Install llmc outside the workspace (npm install -g llmc-mcp), or let the operator edit it by hand.",
-  },
-  config: {
-    what: "configuration and policy files",
-    read: EVERYBODY,
-    write: [],
-    message: "is llmc's own configuration, which no tool changes.",
-    hint: BY_HAND,
-  },
-  modules: {
-    what: "the folder of custom modules",
-    read: EVERYBODY,
-    write: [],
-    message: "belongs to llmc's custom modules, which no tool changes.",
-    hint: BY_HAND,
-  },
-  models: {
-    what: "the folder of a local embedding model",
-    read: EVERYBODY,
-    write: [],
-    message: "belongs to llmc's local model, which no tool changes.",
-    hint: BY_HAND,
-  },
-  git: {
-    what: "git directories, under any name, and files that git includes in their configuration",
-    read: EVERYBODY,
-    write: ["git"],
-    message:
-      "belongs to a git directory or its configuration, or would make its folder one (HEAD); only git itself changes those.",
-    hint: "Use git, if the operator allows it to write (git:write in mcp.tools.command_powers).",
-  },
-  startup: {
-    what: "start-up files of editors, shells, agents and CI, sidecar documents and guides",
-    read: EVERYBODY,
-    write: ["tools", "git"],
-    message: "is a start-up file (mcp.tools.startup_globs), which commands do not change.",
-    hint: "Write it with a file tool, such as linux_fs_write.",
-  },
-  secret: {
-    what: "files withheld by name (mcp.tools.denylist_globs)",
-    read: [],
-    write: [],
-    create: EVERYBODY,
-    message:
-      "is on the denylist (mcp.tools.denylist_globs): what cannot be read is not changed, moved or removed either.",
-    hint: "The user has to do it by hand.",
-  },
-};
-
-/** Entries that are known by where they lie. Absolute real paths, and the names that the operator wrote for them. */
-export type ObeyedId = "user" | "program" | "config" | "modules" | "models" | "startup";
-export type ObeyedPaths = Readonly<Record<ObeyedId, readonly string[]>>;
-
-export const NO_OBEYED_PATHS: ObeyedPaths = {
-  user: [],
-  program: [],
-  config: [],
-  modules: [],
-  models: [],
-  startup: [],
-};
+export type FoundFile =
+  | {
+      readonly dev: number;
+      readonly ino: number;
+      readonly birthtimeMs: number;
+      readonly isDirectory: () => boolean;
+    }
+  | "file";
 
 export interface ReachRules {
   /** Real ones, and the names the operator wrote for them. */
   readonly roots: readonly string[];
   readonly workspace: string;
+  /** The workspace's state folder, and where it leads. */
+  readonly stateDirs: readonly string[];
+  /** The user's own folders of llmc, and where they lead. */
+  readonly userDirs: readonly string[];
   readonly obeyedPaths: ObeyedPaths;
   readonly isStartup: (realPath: string) => boolean;
-  readonly isWithheld: (realPath: string) => boolean;
-  /** What a directory holds under a name, as far as git cares; links count as what they are. */
-  readonly entryKind: (path: string) => "file" | "directory" | "link" | "other" | undefined;
+  readonly isWithheld: (realPath: string, file?: FoundFile) => boolean;
+  readonly entryKind: EntryKind;
   /** Files outside git directories that git reads as configuration, as far as repositories around a path say so. */
   readonly gitConfiguration: (path: string) => readonly string[];
 }
 
-/** What git itself takes for `.git` on any disk: other letters, and the short name of old Windows disks. */
-export const GIT_NAME = /^(?:\.git|git~\d+)$/i;
-
-/** On some disk. */
-export const isHeadName = (name: string): boolean => name.length === 4 && name.toLowerCase() === "head";
-
-/** With a valid HEAD, one of these makes a directory git's own (is_git_directory in git's setup.c). */
-export const BESIDE_HEAD: readonly string[] = ["objects", "refs", "commondir"];
-
-type EntryKind = ReachRules["entryKind"];
-
-const hasHead = (dir: string, entryKind: EntryKind): boolean => {
-  const head = entryKind(posix.join(dir, "HEAD"));
-  return head === "file" || head === "link";
-};
-
-/**
- * Whether git would take this directory for one of its own, whatever it is called. A `.git` in it does not excuse it:
- * git goes on to the directory itself where that `.git` is not valid.
- */
-export const looksLikeGitDirectory = (dir: string, entryKind: EntryKind): boolean =>
-  hasHead(dir, entryKind) && BESIDE_HEAD.some((name) => entryKind(posix.join(dir, name)) !== undefined);
-
-/** A git directory may keep all but its HEAD elsewhere, in a directory that has these two. */
-const OF_COMMON_DIRECTORY: readonly string[] = ["objects", "refs"];
-
-const isCommonDirectory = (dir: string, entryKind: EntryKind): boolean =>
-  OF_COMMON_DIRECTORY.every((name) => entryKind(posix.join(dir, name)) !== undefined);
-
-/** Whether an entry of this name would complete such a directory. */
-const completesCommonDirectory = (folder: string, name: string, entryKind: EntryKind): boolean =>
-  OF_COMMON_DIRECTORY.includes(name.toLowerCase()) &&
-  OF_COMMON_DIRECTORY.some(
-    (other) => other !== name.toLowerCase() && entryKind(posix.join(folder, other)) !== undefined,
-  );
-
-/**
- * Whether a path is in a git directory, or would make its folder one. A file called HEAD is what every git directory
- * needs, so nobody but git makes one: then no sequence of writes, however interleaved, ends in a new repository.
- */
-const isInGitDirectory = (path: string, entryKind: EntryKind): boolean => {
-  const name = posix.basename(path);
-  if (path.split("/").some((part) => GIT_NAME.test(part))) return true;
-  if (isHeadName(name) && entryKind(path) !== "directory") return true;
-  const folder = posix.dirname(path);
-  if (BESIDE_HEAD.some((beside) => beside === name.toLowerCase()) && hasHead(folder, entryKind)) return true;
-  if (completesCommonDirectory(folder, name, entryKind)) return true;
-  for (let dir = folder; dir !== "/"; dir = posix.dirname(dir))
-    if (looksLikeGitDirectory(dir, entryKind) || isCommonDirectory(dir, entryKind)) return true;
-  return false;
-};
+/** Of a workspace's configuration, in whatever folder: another server may have that as its workspace. */
+export const isConfigName = (name: string): boolean => foldCase(name) === CONFIG_FILE;
 
 const folded = new WeakMap<readonly string[], readonly string[]>();
 
@@ -205,20 +55,86 @@ const foldAll = (paths: readonly string[]): readonly string[] => {
   return known;
 };
 
+const isBelowOne = (path: string, dirs: readonly string[]): boolean =>
+  foldAll(dirs).some((dir) => isInside(path, dir));
+
+interface Judged {
+  /** Folded. */
+  readonly path: string;
+  readonly realPath: string;
+  readonly rules: ReachRules;
+  readonly file: FoundFile | undefined;
+}
+
+const isObeyed =
+  (id: ObeyedId) =>
+  ({ path, rules }: Judged): boolean =>
+    isBelowOne(path, rules.obeyedPaths[id]);
+
+/** How a real path is known to belong to an entry. In the order in which a refusal names its reason. */
+const BELONGS: Readonly<Record<ReachId, (judged: Judged) => boolean>> = {
+  state: ({ path, rules }) => isState(path) || isBelowOne(path, rules.stateDirs),
+  pending: ({ path }) => TEMP_NAME.test(posix.basename(path)),
+  user: ({ path, rules }) => isBelowOne(path, rules.userDirs),
+  program: isObeyed("program"),
+  config: (judged) => isObeyed("config")(judged) || isConfigName(posix.basename(judged.path)),
+  modules: isObeyed("modules"),
+  models: isObeyed("models"),
+  git: ({ path, realPath, rules }) =>
+    isBelowOne(path, rules.gitConfiguration(realPath)) || isInGitDirectory(realPath, rules.entryKind),
+  startup: (judged) => isObeyed("startup")(judged) || judged.rules.isStartup(judged.realPath),
+  secret: ({ realPath, rules, file }) => rules.isWithheld(realPath, file),
+};
+
+const IDS = Object.keys(BELONGS) as ReachId[];
+
 /** The entries that a real path belongs to. */
 export const entriesAt = (realPath: string, rules: ReachRules): readonly ReachId[] => {
-  const path = foldCase(realPath);
-  const isObeyed = (id: ObeyedId): boolean => insideRoots(path, foldAll(rules.obeyedPaths[id]));
-  const found: ReachId[] = [];
-  if (isState(path)) found.push("state");
-  if (TEMP_NAME.test(posix.basename(path))) found.push("pending");
-  for (const id of ["user", "program", "config", "modules", "models"] as const)
-    if (isObeyed(id)) found.push(id);
-  const isGitConfiguration = insideRoots(path, rules.gitConfiguration(realPath).map(foldCase));
-  if (isGitConfiguration || isInGitDirectory(realPath, rules.entryKind)) found.push("git");
-  if (isObeyed("startup") || rules.isStartup(realPath)) found.push("startup");
-  if (rules.isWithheld(realPath)) found.push("secret");
-  return found;
+  const judged = { path: foldCase(realPath), realPath, rules, file: undefined };
+  // A link on the way to the user's folders is obeyed as well; only writes meet it, since a read has followed it.
+  return IDS.filter((id) => BELONGS[id](judged) || (id === "user" && isObeyed(id)(judged)));
+};
+
+/** What an actor would see: a name, a file's content, or the content of a name that it was found to see before. */
+export type Seen = "name" | "content" | "content of a seen name";
+
+type ClosedIds = Readonly<Record<Seen, readonly ReachId[]>>;
+
+/** Only these are asked about a path that is read: the table is the same for every call. */
+const closedTo = (actor: Actor): ClosedIds => {
+  const name = IDS.filter((id) => !(REACH[id].list ?? REACH[id].read).includes(actor));
+  const content = IDS.filter((id) => !REACH[id].read.includes(actor));
+  return { name, content, "content of a seen name": content.filter((id) => !name.includes(id)) };
+};
+const CLOSED: Readonly<Record<Actor, ClosedIds>> = {
+  tools: closedTo("tools"),
+  commands: closedTo("commands"),
+  git: closedTo("git"),
+};
+
+/** The entry that keeps an actor from seeing a name, or its content. */
+export const judgeRead = (
+  realPath: string,
+  actor: Actor,
+  rules: ReachRules,
+  what: Seen,
+  file?: FoundFile,
+): ReachId | undefined => {
+  const judged = { path: foldCase(realPath), realPath, rules, file };
+  return CLOSED[actor][what].find((id) => BELONGS[id](judged));
+};
+
+/** How a refused read is told; nothing more is said of llmc's own files. */
+export const readRefusal = (id: ReachId): PathRefusal => (id === "secret" ? "denylist" : "private");
+
+/** Folders whose content an actor does not see, by where they lie. */
+export const closedFolders = (actor: Actor, rules: ReachRules): readonly string[] => {
+  const foldersOf = (id: ReachId): readonly string[] => {
+    if (id === "state") return rules.stateDirs;
+    if (id === "user") return rules.userDirs;
+    return id in NO_OBEYED_PATHS ? rules.obeyedPaths[id as ObeyedId] : [];
+  };
+  return CLOSED[actor].content.flatMap(foldersOf);
 };
 
 /** The entry that keeps an actor from making something under a name, or from changing what is there. */
@@ -242,8 +158,7 @@ export const judgeRemoval = (realPath: string, actor: Actor, rules: ReachRules):
   if (path === "/" || holds(rules.workspace) || rules.roots.some(holds)) return "root";
   const refusal = judgeWrite(realPath, actor, rules, "create");
   if (refusal !== undefined) return refusal;
-  const isClosed = (id: ObeyedId): boolean => !REACH[id].write.includes(actor);
-  const placed = (Object.keys(rules.obeyedPaths) as ObeyedId[]).filter(isClosed);
+  const placed = OBEYED_IDS.filter((id) => !REACH[id].write.includes(actor));
   const obeyed = [...placed.flatMap((id) => rules.obeyedPaths[id]), ...rules.gitConfiguration(realPath)];
   return obeyed.some(holds) ? "holds" : undefined;
 };

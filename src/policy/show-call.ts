@@ -15,7 +15,7 @@ export const quoteForQuestion = (text: string): string =>
 
 /**
  * A call for the person who decides on it, whole: every argument on a line of its own, control characters visible. Nothing
- * is hidden: the caller would choose what. Undefined if it is too long to be read.
+ * that looks like a secret is hidden here: the caller would choose what (decision 035). Undefined if it is too long to be read.
  */
 export const showCall = (tool: string, args: unknown): string | undefined => {
   const fields = typeof args === "object" && args !== null ? Object.entries(args) : [];

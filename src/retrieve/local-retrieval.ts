@@ -1,4 +1,5 @@
 import { LlmcError, toLlmcError } from "../base/error.ts";
+import { createHistory } from "../host/history/history.ts";
 import { type EmbedderFiles, readEmbedderFiles } from "../host/os/assets.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
 import type { Unread } from "../host/read/unread.ts";
@@ -47,6 +48,12 @@ export interface RetrievalOptions {
   /** What each kind of evidence counts in the answer to a long question, read with each; by default, the built-in weights. */
   readonly evidenceWeights?: () => EvidenceWeights;
 }
+
+/**
+ * What was changed together long ago may be apart today. A question spends no longer than this on commits that are new; the
+ * next one goes on with them.
+ */
+const HISTORY = { maxCommits: 300, maxPaths: 20, cpuMs: 100, wallMs: 1000 };
 
 const notesOnUnread = ({ total, first }: Unread): readonly string[] => {
   if (total === 0) return [];
@@ -101,10 +108,12 @@ const open = async ({
       onWarning,
     });
   const graph = createGraphAnswers({ store, loaded, indexer, lines });
+  const history = createHistory(HISTORY);
   const reports = createReportSearch({
     loaded,
     lines,
     askGraph: graph.askIndexed,
+    history: () => history(files.reach(settings())),
     weights: evidenceWeights,
   });
   const common = { loaded, lines, centrality: centrality.of, readQuestion: reports.readQuestion };

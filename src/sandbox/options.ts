@@ -1,4 +1,4 @@
-import { flag, section, whole } from "../base/option.ts";
+import { flag, list, section, whole } from "../base/option.ts";
 
 export const sandboxSections = [
   section("mcp.code_execution", "The code_execution mode, and the bounds of execute_code.", {
@@ -14,15 +14,39 @@ export const sandboxSections = [
     ),
     max_output_bytes: whole(65_536, 1024, 10_485_760, "more", "Maximum size of what a program prints."),
     max_tool_calls: whole(1000, 1, 1_000_000, "more", "Maximum number of tool calls of a program."),
-    max_programs: whole(4, 1, 100, "more", "Programs that run at once; others wait."),
+    max_programs: whole(
+      4,
+      1,
+      100,
+      "more",
+      "Programs of one principal that run at once; others wait. One more runs for somebody else.",
+    ),
     max_sessions: whole(
       4,
       0,
       100,
       "more",
-      "Interpreters that are kept with their variables; the one that was idle longest goes first.",
+      "Interpreters that are kept with their variables; beyond it, whoever has the most loses the one that was idle longest.",
     ),
     session_seconds: whole(300, 1, 86_400, "more", "How long the variables of an idle session are kept."),
+    native_languages: list(
+      [],
+      "additions",
+      "Languages (javascript, python) whose programs run in the machine's own Node or Python, with its packages, in the sandbox of commands: one wall instead of two.",
+      { shape: { pattern: /^(?:javascript|python)$/, expected: "javascript or python" } },
+    ),
+    native_packages: list(
+      [],
+      "additions",
+      "Folders of packages (node_modules, site-packages) that those programs may read and load.",
+      {
+        path: true,
+        shape: {
+          pattern: /(?:^|\/)(?:node_modules|site-packages|dist-packages)\/?$/,
+          expected: "a folder named node_modules, site-packages or dist-packages",
+        },
+      },
+    ),
     trust_container: flag(
       false,
       true,

@@ -1,11 +1,13 @@
 import { createBoundedQueue } from "../base/bounded-queue.ts";
 import { LlmcError } from "../base/error.ts";
-import type { Guest, Runner } from "./contract.ts";
+import type { Guest, OnWait, Runner } from "./contract.ts";
+import { firstToGo } from "./first-to-go.ts";
+import { createTurn } from "./turn.ts";
 
 export interface PoolSettings {
-  /** Programs that run at once. */
+  /** Programs of one principal that run at once. */
   readonly maxPrograms: number;
-  /** Interpreters that are kept with their variables. */
+  /** Interpreters that are kept with their variables, of all principals. */
   readonly maxSessions: number;
   readonly sessionMs: number;
 }
@@ -35,16 +37,16 @@ export interface LeaseRequest {
   readonly principal: string;
   readonly session: string | undefined;
   readonly signal: AbortSignal;
-  /** Called when an interpreter has to be started first. */
-  readonly onColdStart: () => void;
+  readonly onWait: OnWait;
 }
 
 const MAX_WAITING = 1000;
 /** A spare costs some 50 to 200 MB, and saves a start of some tenths of a second. */
 const SPARE_MS = 120_000;
+/** Starting one takes some milliseconds of this thread: the answer of the program before it goes first. */
+const PREPARE_MS = 20;
 
-interface Session {
-  readonly owner: string;
+interface Session extends Pick<LeaseRequest, "owner" | "principal"> {
   readonly guest: Guest;
   isBusy: boolean;
   timer: NodeJS.Timeout | undefined;
@@ -52,6 +54,7 @@ interface Session {
 
 interface Spare {
   readonly guest: Promise<Guest | undefined>;
+  isLoaded: boolean;
   readonly timer: NodeJS.Timeout;
 }
 
@@ -77,8 +80,9 @@ const createSpares = (spareMs: number) => {
     void spare?.guest.then(end);
   };
   return {
-    take: async (runner: Runner): Promise<Guest | undefined> => {
+    take: async (runner: Runner, onWait: OnWait): Promise<Guest | undefined> => {
       const spare = spares.get(runner);
+      if (spare?.isLoaded !== true) onWait(`starting the interpreter of ${runner.name}`);
       if (spare === undefined) return undefined;
       clearTimeout(spare.timer);
       spares.delete(runner);
@@ -89,7 +93,11 @@ const createSpares = (spareMs: number) => {
       if (spares.has(runner)) return;
       const timer = setTimeout(() => drop(runner), spareMs).unref();
       // Whoever needs one gets the failure from a start of their own.
-      spares.set(runner, { guest: runner.start().catch(() => undefined), timer });
+      const spare: Spare = { guest: runner.start().catch(() => undefined), timer, isLoaded: false };
+      spares.set(runner, spare);
+      void spare.guest.then((guest) => {
+        spare.isLoaded = guest !== undefined;
+      });
     },
     close: async (): Promise<void> => {
       const guests = [...spares.values()].map(({ guest }) => guest);
@@ -109,9 +117,10 @@ const createSessions = (settings: () => PoolSettings) => {
     void end(session?.guest);
   };
   const makeRoom = (): void => {
-    for (const [key, { isBusy }] of sessions) {
-      if (sessions.size <= settings().maxSessions) return;
-      if (!isBusy) forget(key);
+    while (sessions.size > settings().maxSessions) {
+      const key = firstToGo(sessions, ({ isBusy }) => !isBusy);
+      if (key === undefined) return;
+      forget(key);
     }
   };
   return {
@@ -129,12 +138,12 @@ const createSessions = (settings: () => PoolSettings) => {
       return session.guest;
     },
     /** Two programs of one session may have been started at the same time: the second is refused. */
-    add: (key: string, owner: string, guest: Guest): void => {
+    add: (key: string, { owner, principal }: LeaseRequest, guest: Guest): void => {
       if (sessions.has(key)) {
         void end(guest);
         throw sessionIsBusy();
       }
-      sessions.set(key, { owner, guest, isBusy: true, timer: undefined });
+      sessions.set(key, { owner, principal, guest, isBusy: true, timer: undefined });
     },
     release: (key: string): void => {
       const session = sessions.get(key);
@@ -161,59 +170,54 @@ const createSessions = (settings: () => PoolSettings) => {
 
 /** Bounds how many guests there are, and has one ready where that is possible. */
 export const createPool = ({ settings, spareMs = SPARE_MS }: PoolParts) => {
-  const queue = createBoundedQueue(
-    () => ({ maxRunning: settings().maxPrograms, maxWaiting: MAX_WAITING }),
-    tooMany,
-  );
+  const queue = createBoundedQueue(() => {
+    const { maxPrograms } = settings();
+    // One more than anybody can hold: whoever takes all that is theirs leaves one to the others.
+    return { maxRunning: maxPrograms + 1, maxRunningEach: maxPrograms, maxWaiting: MAX_WAITING };
+  }, tooMany);
   const spares = createSpares(spareMs);
   const sessions = createSessions(settings);
   const running = new Set<Guest>();
   let isClosed = false;
 
-  const open = async ({ runner, session, owner, onColdStart }: LeaseRequest) => {
+  const open = async (request: LeaseRequest) => {
+    const { runner, session, owner, onWait } = request;
     const key = session === undefined ? undefined : JSON.stringify([owner, runner.name, session]);
     const kept = key === undefined ? undefined : sessions.take(key);
     if (kept !== undefined) return { guest: kept, key, wasKept: true };
-    const spare = await spares.take(runner);
-    if (spare === undefined) onColdStart();
-    const guest = spare ?? (await runner.start());
-    if (key !== undefined) sessions.add(key, owner, guest);
+    const guest = (await spares.take(runner, onWait)) ?? (await runner.start(onWait));
+    if (key !== undefined) sessions.add(key, request, guest);
     return { guest, key, wasKept: false };
   };
 
   return {
     lease: async (request: LeaseRequest): Promise<Lease> => {
-      const { runner, principal, signal } = request;
-      if (!queue.tryEnter(principal)) await queue.wait(signal, principal);
+      const { runner, principal, signal, onWait } = request;
+      const turn = createTurn(queue, principal);
+      await turn.take(signal, () => onWait("waiting until other programs have ended (max_programs)"));
       try {
         signal.throwIfAborted();
         if (isClosed) throw new LlmcError("unavailable", "The server is ending.");
         const { guest, key, wasKept } = await open(request);
         running.add(guest);
-        let hasTurn = true;
-        const giveTurn = (): void => {
-          if (hasTurn) queue.release(principal);
-          hasTurn = false;
-        };
         return {
           guest,
           wasKept,
-          suspend: giveTurn,
-          resume: async (again) => {
-            if (hasTurn || !running.has(guest)) return;
-            if (!queue.tryEnter(principal)) await queue.wait(again, principal);
-            hasTurn = true;
-          },
+          suspend: turn.give,
+          resume: turn.take,
           release: () => {
             if (!running.delete(guest)) return;
+            turn.close();
             // The next program starts when this one's memory is free again.
             const freed = key === undefined ? end(guest) : sessions.release(key);
-            void Promise.resolve(freed).finally(giveTurn);
-            if (!isClosed) spares.prepare(runner);
+            void Promise.resolve(freed).finally(turn.give);
+            setTimeout(() => {
+              if (!isClosed) spares.prepare(runner);
+            }, PREPARE_MS).unref();
           },
         };
       } catch (thrown) {
-        queue.release(principal);
+        turn.give();
         throw thrown;
       }
     },

@@ -1,7 +1,7 @@
 import { LlmcError } from "../base/error.ts";
-import { EXTRAS, installCommand } from "../base/extras-table.ts";
-import type { Tier } from "../host/run/tiers/contract.ts";
-import type { Language, ProgramLimits, Runner } from "./contract.ts";
+import type { Language, OnWait, ProgramLimits, Runner } from "./contract.ts";
+import { firstToGo } from "./first-to-go.ts";
+import { noPython } from "./interpreters.ts";
 import { createPool, type PoolSettings } from "./pool.ts";
 import { RunningProgram } from "./running-program.ts";
 
@@ -17,7 +17,7 @@ export interface ProgramRequest {
   readonly session: string | undefined;
 }
 
-/** Whose programs: sessions and suspended programs belong to the owner, turns to the principal. */
+/** Whose program it is: sessions and suspended programs belong to the owner, turns to the principal. */
 export interface ProgramOwner {
   readonly owner: string;
   readonly principal: string;
@@ -30,8 +30,8 @@ export interface ProgramSettings extends PoolSettings {
   readonly cpuSeconds: number;
   readonly maxOutputBytes: number;
   readonly maxToolCalls: number;
-  /** A container counts as isolation, where this is one. */
-  readonly trustsContainer: boolean;
+  /** Of the arguments of one tool call: what a client could send. */
+  readonly maxCallBytes: number;
 }
 
 /** What runs programs of models. */
@@ -41,23 +41,21 @@ export interface Programs {
     request: ProgramRequest,
     owner: ProgramOwner,
     signal: AbortSignal,
-    onColdStart: (interpreter: string) => void,
+    onWait: OnWait,
   ): Promise<RunningProgram>;
-  /** Keeps a program whose user is being asked; it ends if no answer comes. */
-  suspend(program: RunningProgram, owner: ProgramOwner): Promise<void>;
-  /** Takes back a suspended program, once. */
-  resume(id: unknown, owner: ProgramOwner): Promise<RunningProgram>;
-  /** Ends the sessions and the suspended programs of an owner. */
+  /** Keeps a program whose user is being asked; it ends if no answer comes, or when its caller gives it up. */
+  suspend(program: RunningProgram, owner: ProgramOwner, givenUp: AbortSignal): Promise<void>;
+  /** Takes back a suspended program, once, for the request that started it. */
+  resume(id: unknown, request: ProgramRequest, owner: ProgramOwner): Promise<RunningProgram>;
+  /** Ends the sessions and the programs of an owner, those whose user is being asked included. */
   endAll(owner: string): Promise<void>;
   close(): Promise<void>;
 }
 
 interface ProgramsParts {
   readonly settings: () => ProgramSettings;
-  readonly runners: readonly Runner[];
-  /** How guests are confined on this machine. */
-  readonly tier: () => Promise<Tier>;
-  readonly isContainer: () => boolean;
+  /** The first that knows a language runs it; asked for each program. */
+  readonly runners: () => readonly Runner[];
   readonly newId: () => string;
 }
 
@@ -66,14 +64,11 @@ const MAX_RESULT_BYTES = 4 * MIB;
 const MAX_FILE_BYTES = 8 * MIB;
 /** How long a user may think about a question of a program. */
 const SUSPENDED_MS = 600_000;
-/** Processes that wait for a user; they have no turn, but memory. */
+/**
+ * Processes that wait for a user: they hold memory, but no turn. The principal that has the most loses its oldest
+ * one.
+ */
 const MAX_SUSPENDED = 8;
-
-const notIsolated = (): LlmcError =>
-  new LlmcError("unavailable", "Programs run in a sandbox only, and this machine has none that works.", {
-    hint: "Install bubblewrap and allow user namespaces, or use a kernel with Landlock (5.13 or later). In a container, the operator can set mcp.code_execution.trust_container.",
-    retryable: false,
-  });
 
 const notWaiting = (): LlmcError =>
   new LlmcError("unavailable", "The program that asked no longer waits for an answer.", {
@@ -81,16 +76,27 @@ const notWaiting = (): LlmcError =>
     retryable: false,
   });
 
-const noPython = (): LlmcError =>
-  new LlmcError("unavailable", "Python needs the package pyodide, which is not installed.", {
-    hint: `Install it beside llmc (${installCommand(EXTRAS.python)}; without -g if llmc is part of a project), or write the program in JavaScript.`,
-    retryable: false,
+const otherProgram = (): LlmcError =>
+  new LlmcError("invalid_args", "The program that asked was started with other arguments.", {
+    hint: "Send the answer with the same arguments, or start a new program without the state.",
   });
 
+const ENDED = new LlmcError("cancelled", "The program was ended: its owner has lost rights.");
 const EXPIRED = new LlmcError("timeout", "Nobody answered the program's question.");
 
+/** The same for the same request. */
+const keyOf = ({ language, code, inputs, timeoutSeconds, session }: ProgramRequest): string =>
+  JSON.stringify([language, code, inputs, timeoutSeconds, session]);
+
 const limitsOf = (
-  { timeoutSeconds, maxTimeoutSeconds, cpuSeconds, maxOutputBytes, maxToolCalls }: ProgramSettings,
+  {
+    timeoutSeconds,
+    maxTimeoutSeconds,
+    cpuSeconds,
+    maxOutputBytes,
+    maxToolCalls,
+    maxCallBytes,
+  }: ProgramSettings,
   asked: number | undefined,
 ): ProgramLimits => ({
   timeoutMs: Math.min(asked ?? timeoutSeconds, maxTimeoutSeconds) * 1000,
@@ -99,28 +105,25 @@ const limitsOf = (
   maxResultBytes: MAX_RESULT_BYTES,
   maxFileBytes: MAX_FILE_BYTES,
   maxToolCalls,
+  maxCallBytes,
 });
 
-interface Suspended {
+interface Suspended extends ProgramOwner {
   readonly program: RunningProgram;
-  readonly owner: string;
   readonly timer: NodeJS.Timeout;
+  /** No longer listens to its caller. */
+  readonly forget: () => void;
 }
 
 export const createPrograms = (parts: ProgramsParts): Programs => {
-  const { settings, runners, tier, isContainer, newId } = parts;
+  const { settings, runners, newId } = parts;
   const pool = createPool({ settings });
   const suspended = new Map<string, Suspended>();
-
-  /** Real isolation, or nothing runs (REQ-D8). */
-  const checkIsolation = async (): Promise<void> => {
-    // Where there is no sandbox at all, as on other systems, asking for one fails.
-    if ((await tier().catch(() => "plain")) !== "plain") return;
-    if (!settings().trustsContainer || !isContainer()) throw notIsolated();
-  };
+  /** All that have started and not ended, by their owners. */
+  const started = new Map<RunningProgram, string>();
 
   const runnerOf = (language: Language): Runner => {
-    const runner = runners.find(({ languages }) => languages.includes(language));
+    const runner = runners().find(({ languages }) => languages.includes(language));
     if (runner === undefined) throw noPython();
     return runner;
   };
@@ -128,39 +131,54 @@ export const createPrograms = (parts: ProgramsParts): Programs => {
   const takeOut = (id: string): Suspended | undefined => {
     const kept = suspended.get(id);
     clearTimeout(kept?.timer);
+    kept?.forget();
     suspended.delete(id);
     return kept;
   };
 
   return {
-    start: async ({ language, code, inputs, timeoutSeconds, session }, owner, signal, onColdStart) => {
+    start: async (request, owner, signal, onWait) => {
+      const { language, code, inputs, timeoutSeconds, session } = request;
       const runner = runnerOf(language);
-      await checkIsolation();
-      const lease = await pool.lease({
-        runner,
-        ...owner,
-        session,
-        signal,
-        onColdStart: () => onColdStart(runner.name),
-      });
+      const lease = await pool.lease({ runner, ...owner, session, signal, onWait });
       const limits = limitsOf(settings(), timeoutSeconds);
-      return new RunningProgram(newId(), { language, code, inputs, limits }, lease);
+      const program = new RunningProgram(
+        { id: newId(), request: keyOf(request) },
+        { language, code, inputs, limits, sharesVariables: session !== undefined },
+        lease,
+      );
+      started.set(program, owner.owner);
+      void program.whenEnded().then(() => started.delete(program));
+      return program;
     },
-    suspend: async (program, { owner }) => {
-      const [oldest] = suspended.keys();
-      if (suspended.size >= MAX_SUSPENDED && oldest !== undefined) takeOut(oldest)?.program.stop(EXPIRED);
-      const expire = (): void => takeOut(program.id)?.program.stop(EXPIRED);
-      suspended.set(program.id, { program, owner, timer: setTimeout(expire, SUSPENDED_MS).unref() });
+    suspend: async (program, { owner, principal }, givenUp) => {
+      const end = (id: string, reason: unknown): void => takeOut(id)?.program.stop(reason);
+      const giveUp = (): void => end(program.id, givenUp.reason);
+      suspended.set(program.id, {
+        program,
+        owner,
+        principal,
+        timer: setTimeout(() => end(program.id, EXPIRED), SUSPENDED_MS).unref(),
+        forget: () => givenUp.removeEventListener("abort", giveUp),
+      });
+      givenUp.addEventListener("abort", giveUp, { once: true });
+      if (givenUp.aborted) giveUp();
+      const first = firstToGo(suspended);
+      if (suspended.size > MAX_SUSPENDED && first !== undefined) end(first, EXPIRED);
     },
-    resume: async (id, { owner }) => {
+    resume: async (id, request, { owner }) => {
       const kept = typeof id === "string" ? suspended.get(id) : undefined;
       if (kept === undefined || kept.owner !== owner) throw notWaiting();
+      // What is recorded as called has to be what runs.
+      if (kept.program.request !== keyOf(request)) throw otherProgram();
       takeOut(kept.program.id);
       return kept.program;
     },
     endAll: async (owner) => {
-      for (const [id, kept] of suspended) if (kept.owner === owner) takeOut(id)?.program.stop(EXPIRED);
-      await pool.endSessions(owner);
+      for (const [id, kept] of suspended) if (kept.owner === owner) takeOut(id);
+      const ending = [...started].filter(([, of]) => of === owner).map(([program]) => program);
+      for (const program of ending) program.stop(ENDED);
+      await Promise.all([pool.endSessions(owner), ...ending.map((program) => program.whenEnded())]);
     },
     close: async () => {
       for (const { timer } of suspended.values()) clearTimeout(timer);

@@ -1,12 +1,15 @@
-import { readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LlmcError } from "../base/error.ts";
 import type { CacheFile } from "../host/own-files/cache-file.ts";
-import type { Runner } from "./contract.ts";
+import type { OnWait, Runner } from "./contract.ts";
+import type { GuestSettings } from "./guest/messages.ts";
+import { PYODIDE_PRELUDE, PYTHON_PRELOAD } from "./guest/python-prelude.ts";
 import { GuestProcess } from "./guest-process.ts";
-import { guestLimits, guestProgram } from "./node-program.ts";
 import type { RunnerParts } from "./quickjs-runner.ts";
+import { type GuestProgram, guestFile } from "./start-guest.ts";
 
 /** What Node and the interpreter take, the memory image of the latter included. */
 const RUNTIME_MB = 384;
@@ -33,17 +36,30 @@ export const findPyodide = (): { readonly folder: string; readonly version: stri
   }
 };
 
+/** Everything that a snapshot depends on. */
+export const snapshotVersion = (pyodideVersion: string): string => {
+  const prelude = createHash("sha256").update(PYTHON_PRELOAD).update(PYODIDE_PRELUDE).digest("hex");
+  return `${pyodideVersion}-${prelude.slice(0, 12)}`;
+};
+
 /** Python in Pyodide, which is CPython compiled to WebAssembly. */
 export const createPythonRunner = (parts: PythonParts): Runner => {
-  const { confinement, pyodideFolder, snapshots } = parts;
+  const { startGuest, snapshots } = parts;
+  // Inside, files have their real names only.
+  const pyodideFolder = realpathSync.native(parts.pyodideFolder);
   let snapshot: Promise<string | undefined> | undefined;
 
+  const programWith = (settings: GuestSettings): GuestProgram => ({
+    program: guestFile("python-main"),
+    settings: { ...settings, pyodideFolder },
+    files: [pyodideFolder, ...(settings.snapshotFile === undefined ? [] : [settings.snapshotFile])],
+    runtimeMb: RUNTIME_MB,
+  });
+
   /** By a process that runs no program. It takes seconds, once for each version of the interpreter. */
-  const makeSnapshot = async (): Promise<string | undefined> => {
-    const memoryBytes = MAX_SNAPSHOT_BYTES;
-    const settings = { memoryBytes, pyodideFolder, makesSnapshot: true };
-    const program = guestProgram("python-main", settings, [pyodideFolder]);
-    const maker = await confinement.start(program, guestLimits(memoryBytes, RUNTIME_MB));
+  const makeSnapshot = async (onWait?: OnWait): Promise<string | undefined> => {
+    onWait?.("making the memory snapshot of Python, once on this machine: some seconds");
+    const maker = await startGuest(programWith({ memoryBytes: MAX_SNAPSHOT_BYTES, makesSnapshot: true }));
     const chunks: Buffer[] = [];
     let bytes = 0;
     maker.onData((chunk) => {
@@ -60,24 +76,18 @@ export const createPythonRunner = (parts: PythonParts): Runner => {
   return {
     name: "Python",
     languages: ["python"],
-    start: async () => {
+    start: async (onWait) => {
       snapshot ??= snapshots
         .find()
-        .then((file) => file ?? makeSnapshot())
+        .then((file) => file ?? makeSnapshot(onWait))
         .catch((thrown: unknown) => {
           snapshot = undefined;
           throw thrown;
         });
-      const snapshotFile = await snapshot;
+      const kept = await snapshot;
+      const snapshotFile = kept === undefined ? undefined : realpathSync.native(kept);
       const memoryBytes = parts.memoryBytes() + INTERPRETER_BYTES;
-      const settings = { memoryBytes, pyodideFolder, snapshotFile };
-      const files = [pyodideFolder, ...(snapshotFile === undefined ? [] : [snapshotFile])];
-      const guest = new GuestProcess(
-        await confinement.start(
-          guestProgram("python-main", settings, files),
-          guestLimits(memoryBytes, RUNTIME_MB),
-        ),
-      );
+      const guest = new GuestProcess(await startGuest(programWith({ memoryBytes, snapshotFile })));
       await guest.ready;
       return guest;
     },

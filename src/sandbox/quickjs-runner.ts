@@ -1,10 +1,10 @@
+import { realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { bundledFile } from "../host/os/bundled-files.ts";
-import type { Confinement } from "./confined.ts";
 import type { Runner } from "./contract.ts";
 import { GuestProcess } from "./guest-process.ts";
-import { guestLimits, guestProgram } from "./node-program.ts";
+import { guestFile, type StartGuest } from "./start-guest.ts";
 
 /** What Node and the interpreter take. */
 const RUNTIME_MB = 192;
@@ -14,8 +14,11 @@ const RUNTIME_MB = 192;
  * checkout they are packages, each with its package.json above the file.
  */
 const findInterpreter = () => {
-  const core = bundledFile("quickjs/index.mjs", "quickjs-emscripten-core");
-  const variant = bundledFile("quickjs/variant.mjs", "@jitl/quickjs-wasmfile-release-sync");
+  // Inside, files have their real names only.
+  const core = realpathSync.native(bundledFile("quickjs/index.mjs", "quickjs-emscripten-core"));
+  const variant = realpathSync.native(
+    bundledFile("quickjs/variant.mjs", "@jitl/quickjs-wasmfile-release-sync"),
+  );
   const isShipped = dirname(core) === dirname(variant);
   const folders = isShipped
     ? [dirname(core)]
@@ -26,21 +29,25 @@ const findInterpreter = () => {
 };
 
 export interface RunnerParts {
-  readonly confinement: Confinement;
+  readonly startGuest: StartGuest;
   /** Of the program; asked at each start. */
   readonly memoryBytes: () => number;
 }
 
 /** JavaScript and TypeScript in QuickJS, compiled to WebAssembly. */
-export const createQuickJsRunner = ({ confinement, memoryBytes }: RunnerParts): Runner => ({
+export const createQuickJsRunner = ({ startGuest, memoryBytes }: RunnerParts): Runner => ({
   name: "JavaScript",
   languages: ["javascript", "typescript"],
   start: async () => {
     const { modules, folders } = findInterpreter();
     const settings = { memoryBytes: memoryBytes(), quickJs: modules };
-    const program = guestProgram("quickjs-main", settings, folders);
     const guest = new GuestProcess(
-      await confinement.start(program, guestLimits(settings.memoryBytes, RUNTIME_MB)),
+      await startGuest({
+        program: guestFile("quickjs-main"),
+        settings,
+        files: folders,
+        runtimeMb: RUNTIME_MB,
+      }),
     );
     await guest.ready;
     return guest;

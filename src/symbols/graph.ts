@@ -17,7 +17,7 @@ import { createResolver } from "./resolve/resolver.ts";
 import { createUseFinder } from "./resolve/uses.ts";
 
 export type { GraphStats, Inspection, Mentions, SymbolAt, SymbolCard } from "./answers/answers.ts";
-export type { ExampleMeaning } from "./answers/example.ts";
+export type { Reached } from "./answers/example.ts";
 
 export interface GraphSources {
   /** Text of a file of the workspace for which `isConfigFile` holds. */

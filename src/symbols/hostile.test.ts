@@ -89,7 +89,7 @@ describe("FAIL-F5 REQ-R5 hostile sources", () => {
   });
 
   test("pieces of any source, in any language, give symbols that survive packing", async () => {
-    const words = [
+    const tokens = [
       "class",
       "def",
       "fn",
@@ -138,7 +138,7 @@ describe("FAIL-F5 REQ-R5 hostile sources", () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...EXTENSIONS),
-        fc.array(fc.constantFrom(...words), { maxLength: 60 }),
+        fc.array(fc.constantFrom(...tokens), { maxLength: 60 }),
         async (extension, parts) => {
           const symbols = await symbolsOf(`a.${extension}`, parts.join(" "));
           for (const { parent, startLine, endLine, line } of symbols.definitions) {
@@ -169,4 +169,17 @@ describe("FAIL-F5 REQ-R5 hostile sources", () => {
     );
     expect(unpackSymbols(new Uint8Array(0)).references).toEqual([]);
   });
+});
+
+test("FAIL-F5 a name of many parts that very many definitions have is looked up in bounded time", async () => {
+  const methods = Array.from({ length: 6000 }, (_, i) => `class C${i}:\n    def get(self):\n        pass\n`);
+  const graph = await graphOf({
+    "pkg/a.py": methods.join(""),
+    "pkg/b.py": "class Only:\n    def get(self): pass\n",
+  });
+  const start = process.threadCpuUsage();
+  for (let i = 0; i < 60; i++) graph.definitionsOf(`z${i}.${"q.".repeat(50)}get`, 40);
+  const { user, system } = process.threadCpuUsage(start);
+  expect((user + system) / 1000).toBeLessThan(1500);
+  expect(graph.definitionsOf("pkg.a.C5999.get", 40).map(({ qualified }) => qualified)).toEqual(["C5999.get"]);
 });

@@ -38,12 +38,12 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-const WORDS = ["open", "Store", "flush", "run", "helper", "Child", "Base", "App"];
+const NAMES = ["open", "Store", "flush", "run", "helper", "Child", "Base", "App"];
 
 const answers = (graph: Graph): unknown => ({
-  used: WORDS.map((word) => graph.whereUsed(word)),
-  lineage: WORDS.map((word) => graph.lineage(word, { depth: 3 })),
-  inspected: [...WORDS, ...PATHS].map((word) => graph.inspect(word)),
+  used: NAMES.map((word) => graph.whereUsed(word)),
+  lineage: NAMES.map((word) => graph.lineage(word, { depth: 3 })),
+  inspected: [...NAMES, ...PATHS].map((word) => graph.inspect(word)),
   central: [...runSteps(graph.centrality())].map(([path, value]) => `${path} ${value.toFixed(9)}`).sort(),
   stats: graph.stats(),
 });

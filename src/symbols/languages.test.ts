@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { graphOf, type SourceTexts, usesOf } from "../../test/graph-of.ts";
+import { DESCRIBED_LANGUAGES, familyOf, rulesOf } from "./languages/all.ts";
+import { generic } from "./rules/generic.ts";
 
 interface Case {
   readonly name: string;
@@ -226,10 +228,71 @@ const CASES: readonly Case[] = [
     symbol: "open_all",
     uses: ["b.gd:2"],
   },
+  {
+    name: "Zig: imports by path and by module, also through another file; members of types",
+    files: {
+      "clap.zig":
+        'pub const args = @import("clap/args.zig");\npub fn parse() void {}\nfn hidden() void {}\ntest { hidden(); }\n',
+      "clap/args.zig":
+        "pub const Slice = struct {\n    index: usize = 0,\n    pub fn next(s: *Slice) ?u8 {\n        return s.index;\n    }\n};\n",
+      "example/app.zig":
+        'pub fn main() void {\n    var it = clap.args.Slice{ .index = 1 };\n    while (it.next()) |_| clap.parse();\n    clap.hidden();\n}\nconst clap = @import("clap");\n',
+    },
+    symbol: "Slice.next",
+    uses: ["example/app.zig:3"],
+  },
+  {
+    name: "Zig: a function that returns a type has its members; modifiers before a type are not part of it",
+    files: {
+      "list.zig":
+        "pub fn List(comptime T: type) type {\n    return struct {\n        items: []const T,\n        const Self = @This();\n        pub fn first(self: *const Self) T {\n            return self.items[0];\n        }\n    };\n}\n",
+      "app.zig":
+        'const lists = @import("list.zig");\nfn a(x: *const lists.List(u8)) u8 {\n    return x.first();\n}\nfn b(all: []const lists.List(u8)) void {\n    for (all) |one| _ = one.first();\n}\nfn first() void {}\n',
+    },
+    symbol: "list.zig:first",
+    uses: ["app.zig:3", "app.zig:6"],
+  },
+  {
+    name: "Zig: what `catch` and `else` name is the error, not the value",
+    files: {
+      "list.zig":
+        "pub const List = struct {\n    pub fn first(self: List) u8 {\n        return 1;\n    }\n};\n",
+      "app.zig":
+        'const lists = @import("list.zig");\nfn a(x: lists.List) void {\n    if (x) |some| _ = some.first() else |err| _ = err.first();\n    _ = x catch |err|\n        err.first();\n}\nfn b(x: lists.List) void {\n    if (x) |some| {\n        _ = some.first();\n    } else |err| {\n        _ = err.first();\n    }\n}\n',
+    },
+    symbol: "list.zig:first",
+    uses: ["app.zig:3", "app.zig:9"],
+  },
+  {
+    name: "Zig: what is not public cannot be named by other files, and plain names are those of the file",
+    files: {
+      "a.zig": "fn size() u8 {\n    return 1;\n}\nconst total = size();\n",
+      "b.zig": 'const a = @import("a.zig");\nfn f(size: u8) u8 {\n    return size + a.size();\n}\n',
+    },
+    symbol: "a.zig:size",
+    uses: ["a.zig:4"],
+  },
+  {
+    name: "Zig: fields of initializers and of values, and members of enums and errors",
+    files: {
+      "a.zig":
+        "const Names = struct { short: u8 };\nconst Kind = enum { one, two };\nfn f(k: Kind) u8 {\n    const n = Names{ .short = 1 };\n    if (k == Kind.one) return n.short;\n    return 0;\n}\n",
+    },
+    symbol: "Names.short",
+    uses: ["a.zig:4", "a.zig:5"],
+  },
 ];
 
 describe("REQ-R5 uses in other languages", () => {
   test.each(CASES)("$name", async ({ files, symbol, uses }) => {
     expect(usesOf(await graphOf(files), symbol)).toEqual(uses);
   });
+});
+
+test("a description replaces the common rules, and is part of the version of an index", () => {
+  expect(rulesOf("zig")).not.toBe(generic);
+  expect(familyOf("zig").reach).toBe("file");
+  expect(rulesOf("ada")).toBe(generic);
+  expect(DESCRIBED_LANGUAGES.split(" ")).toContain("zig");
+  expect(DESCRIBED_LANGUAGES.split(" ")).not.toContain("ada");
 });

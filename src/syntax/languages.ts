@@ -107,5 +107,8 @@ export const languageNamed = (name: string): string | undefined => {
   return lower === UNKNOWN.id ? lower : (BY_ID.get(lower) ?? BY_EXTENSION.get(lower))?.id;
 };
 
+/** What a language can be called. */
+export const LANGUAGE_NAMES: readonly string[] = [...BY_ID.keys(), ...BY_EXTENSION.keys()];
+
 /** The language of an id that `languageOf` or `languageNamed` gave. */
 export const languageById = (id: string): Language => toLanguage(BY_ID.get(id));

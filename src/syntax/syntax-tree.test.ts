@@ -12,14 +12,14 @@ type Shown = readonly [string, readonly Shown[]];
 const byCursor = (cursor: TreeCursor, isRoot: boolean): Shown => {
   const { nodeType, nodeIsNamed, startIndex, endIndex, startPosition, endPosition } = cursor;
   const own = [nodeType, nodeIsNamed, isRoot ? 0 : cursor.currentFieldId, startIndex, endIndex];
-  const places = [startPosition.row, endPosition.row, endPosition.column];
+  const positions = [startPosition.row, endPosition.row, endPosition.column];
   const children: Shown[] = [];
   if (cursor.gotoFirstChild()) {
     do children.push(byCursor(cursor, false));
     while (cursor.gotoNextSibling());
     cursor.gotoParent();
   }
-  return [[...own, ...places].join(" "), children];
+  return [[...own, ...positions].join(" "), children];
 };
 
 const byMemory = (tree: SyntaxTree, node: SyntaxNode): Shown => {

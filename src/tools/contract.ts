@@ -48,7 +48,7 @@ export interface Caller {
   readonly model: string;
   /** What the operator may charge the call to; left out if it is unknown. */
   readonly budgetProfile?: string;
-  readonly transport: "stdio" | "http" | "cli";
+  readonly transport: "stdio" | "http" | "cli" | "socket";
   /**
    * Owner of what is kept, such as handles. Set by the door alone: the token over HTTP, otherwise the operating-system
    * user (`LOCAL`). The names above are labels that a caller may choose; nothing belongs to them.
@@ -62,11 +62,16 @@ export interface Caller {
   readonly permit?: CommandSession["permit"];
   /** The same to files that a command line reads or writes by itself. */
   readonly permitFiles?: CommandSession["permitFiles"];
+  /** The same to a knowledge base that the call names, before it is looked up; and to a flow. */
+  readonly permitCollection?: (name: string) => void;
+  readonly permitFlow?: (id: string) => void;
   /**
    * The same to a host that text is about to be sent to: returns if it may be, throws otherwise. `refusal` is how the
    * configuration refuses it, if it does.
    */
   readonly permitHost?: (request: { readonly host: string; readonly refusal: LlmcError | undefined }) => void;
+  /** Does work that depends on a backend besides that of the tool, which has a circuit breaker of its own; set by the pipe. */
+  readonly runOn?: <T>(backend: string, work: () => Promise<T>) => Promise<T>;
 }
 
 /** The principal of everybody who reaches the workspace as its operating-system user. */
@@ -87,9 +92,14 @@ export type Question =
       readonly schema: Readonly<Record<string, unknown>>;
       /** What `llmc allow` would grant for good, where that would answer the question, too. */
       readonly allow?: readonly string[];
+      /** How long the person is waited for where the server waits; left out, as long as for a model. */
+      readonly timeoutMs?: number;
     }
   | { readonly kind: "sampling"; readonly request: Readonly<Record<string, unknown>> }
   | { readonly kind: "roots" };
+
+/** Instead of an answer: the client was asked, and nobody answered in time, or it failed. Whoever asked may read it as a cancelled form. */
+export const UNANSWERED = { action: "cancel", unanswered: true } as const;
 
 /** What a running call can do besides its own work. */
 export interface CallContext {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { openTestApp, shareTestApp, TEST_CALLER, type TestApp } from "../../test/app.ts";
-import { guestProcesses } from "../../test/escapes/guest-stand.ts";
+import { processesLike } from "../../test/escapes/guest-stand.ts";
 
 interface Answer {
   readonly data: {
@@ -12,9 +12,15 @@ interface Answer {
     readonly error?: Readonly<Record<string, unknown>>;
   };
   readonly meta: {
-    readonly tool_calls: readonly { readonly name: string; readonly ok: boolean }[];
-    readonly files: readonly { readonly name: string; readonly handle: string }[];
+    readonly tool_calls: readonly {
+      readonly name: string;
+      readonly ok: boolean;
+      readonly cut_off?: true;
+      readonly truncated?: true;
+    }[];
+    readonly files: readonly { readonly name: string; readonly handle: string; readonly bytes: number }[];
     readonly truncated: boolean;
+    readonly dropped?: readonly string[];
     readonly result_handle?: string;
     readonly session_kept?: boolean;
   };
@@ -26,7 +32,10 @@ const run = async (app: TestApp, args: object, origin = {}): Promise<Answer> => 
   return answer.structured as Answer;
 };
 
-const FILES = { "a.txt": "one\ntwo\n", "sub/b.txt": "three\n" };
+const FILES = { "a.txt": "one\ntwo\n", "sub/b.txt": "three\n", "sub/cancelled.txt": "", "sub/late.txt": "" };
+
+/** Processes of `tail` that read this file. */
+const tails = (file: string) => () => processesLike(new RegExp(`(?:^|/)tail -f ${file}`));
 
 describe("execute_code", () => {
   const app = shareTestApp({ files: FILES });
@@ -48,6 +57,26 @@ texts.map(({ data, meta }) => [meta.path, data.length]);`;
     );
   });
 
+  test("REQ-T5: a program that computes on first pages is told so", async () => {
+    const code = `
+const pages = await Promise.all([0, 1].map(() => tools.read_file({ path: "a.txt", limit: 1 })));
+const whole = await tools.read_file({ path: "a.txt" });
+const found = await tools.linux_search_content({ pattern: "o", max_results: 1 });
+pages.length + whole.data.length + found.hits.length;`;
+    const { meta } = await run(app(), { code });
+    expect(meta.tool_calls.map(({ name, truncated }) => [name, truncated === true]).toSorted()).toEqual([
+      ["linux_search_content", true],
+      ["read_file", false],
+      ["read_file", true],
+      ["read_file", true],
+    ]);
+    const shown = await app().text("execute_code", { language: "javascript", code });
+    expect(shown.split("\n").slice(-2)).toEqual([
+      "[read_file: 2 results were cut (truncated is true); pass a larger limit, or read on by offset or handle]",
+      "[linux_search_content: 1 result was cut (truncated is true); pass a larger limit, or read on by offset or handle]",
+    ]);
+  });
+
   test("REQ-E4: TypeScript and Python run the same work", async () => {
     const typescript =
       "const r: { data: string } = await tools.read_file({ path: 'a.txt' });\nr.data.split('\\n').length as number";
@@ -61,7 +90,10 @@ texts.map(({ data, meta }) => [meta.path, data.length]);`;
   });
 
   test.each([
-    ["javascript", "1;\n\n  throw new TypeError('x')", { name: "TypeError", line: 3 }],
+    ["javascript", "1;\n\n  throw new TypeError('x')", { name: "TypeError", line: 3, column: 22 }],
+    ["javascript", "1;\n  null.x", { name: "TypeError", line: 2, column: 7 }],
+    ["javascript", "1;\n  await import('node:fs')", { name: "ReferenceError", line: 2, column: 9 }],
+    ["javascript", "1;\n  let undefined = 1", { name: "SyntaxError", line: 2, column: 3 }],
     [
       "typescript",
       "interface A { a: 1 }\nconst b: number = 1;\n(b as any).c.d",
@@ -129,6 +161,43 @@ texts.map(({ data, meta }) => [meta.path, data.length]);`;
     expect(await app().text("read_file", { path: `handle:${handle}`, pattern: "4999" })).toContain("4999");
   });
 
+  test("REQ-I6: nothing that a program names, returns or throws reaches a terminal as a control character", async () => {
+    const code = `
+files.write("a\\x1b[2Jb\\nFAKE", "x");
+await tools["bad\\x1b]0;x\\x07\\nname"]({}).catch(() => {});
+inputs.throws ? (() => { throw Object.assign(new Error("m\\x1b[2J\\x9b5n"), { name: "E\\nFAKE" }) })() : "\\x9b5n\\u202e"`;
+    for (const throws of [true, false]) {
+      const text = await app().text("execute_code", { language: "javascript", code, inputs: { throws } });
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not be there.
+      expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+      expect(text).not.toMatch(/^(FAKE|name)/m);
+      expect(text).toContain("[file a\u241b[2Jb\u240aFAKE: 1 bytes, handle:");
+    }
+  });
+
+  test("REQ-E3: a large result is kept without growing; arguments and depth are bounded, and the program is told", async () => {
+    const deep = "let a = Array(3e4).fill(0); for (let i = 0; i < 150; i++) a = [a]; a";
+    const { meta } = await run(app(), { code: deep });
+    const kept = await app().text("read_file", { path: `handle:${meta.result_handle}` });
+    expect(kept).toContain(`${"[".repeat(150)}0,0,0`);
+    const deeper = await run(app(), { code: deep.replace("150", "250") });
+    expect(deeper.data.error?.["message"]).toContain("nested deeper");
+    const inPython = async (depth: number) =>
+      (await run(app(), { language: "python", code: `a = []\nfor _ in range(${depth - 1}): a = [a]\na` }))
+        .data;
+    expect((await inPython(200)).error).toBeUndefined();
+    expect((await inPython(201)).error?.["message"]).toContain("nested deeper than 200");
+    const large = "try { await tools.stat({ path: 'x'.repeat(3e5) }) } catch (e) { [e.code, e.message] }";
+    expect((await run(app(), { code: large })).data.result).toEqual([
+      "invalid_args",
+      expect.stringContaining("larger than 262144 bytes"),
+    ]);
+    const name = "await tools['y'.repeat(1e6)]({}).catch((e) => e.code)";
+    const called = await run(app(), { code: name });
+    expect(called.data.result).toBe("unknown_tool");
+    expect(called.meta.tool_calls[0]?.name.length).toBe(200);
+  });
+
   test.each([
     [
       "javascript",
@@ -148,6 +217,48 @@ texts.map(({ data, meta }) => [meta.path, data.length]);`;
     expect((await run(app(), { language, code: second })).data.error).toBeDefined();
   });
 
+  test.each(["javascript", "typescript"])(
+    "REQ-T5: a session in %s takes declarations again",
+    async (language) => {
+      const code = "const k = inputs.n;\nclass A { get k() { return k } }\nnew A().k";
+      for (const n of [1, 2]) {
+        const { data } = await run(app(), { language, code, inputs: { n }, session: `declares ${language}` });
+        expect(data).toMatchObject({ result: n });
+      }
+      // Texts stay as they are, and a syntax error at run time does not run the program again.
+      const odd =
+        "const text = `\u0024{[1].map((n) => `const \u0024{n}'`)}\nlet x = 1`; console.log(text); JSON.parse('{')";
+      const { data } = await run(app(), { language, code: odd, session: `declares ${language}` });
+      expect(data).toMatchObject({
+        stdout: "const 1'\nlet x = 1\n",
+        error: { name: "SyntaxError", line: 2 },
+      });
+    },
+  );
+
+  test("REQ-T5: a session returns files that are new or changed; bytes that are no text are behind a handle, too", async () => {
+    const python = (code: string) => run(app(), { language: "python", code, session: "files" });
+    const png = await python("open('a.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n' + bytes(200))");
+    expect(png.meta).toMatchObject({
+      files: [{ name: "a.png", bytes: 208, encoding: "base64" }],
+      truncated: false,
+    });
+    const kept = await app().ask("read_file", { path: `handle:${png.meta.files[0]?.handle}` });
+    if (kept.kind !== "ok") throw new Error(JSON.stringify(kept));
+    const { data } = kept.structured as { readonly data: string };
+    const bytes = Buffer.from(data, "base64");
+    expect([bytes.length, bytes.subarray(0, 8).toString("latin1")]).toEqual([208, "\x89PNG\r\n\x1a\n"]);
+    expect((await python("1")).meta.files).toEqual([]);
+    expect((await python("open('b.txt', 'w').write('b')")).meta.files).toMatchObject([{ name: "b.txt" }]);
+    const cut = await run(app(), { code: "for (let i = 0; i < 101; i++) files.write('f' + i, 'x')" });
+    expect(cut.meta).toMatchObject({ files: { length: 100 }, truncated: true, dropped: ["files"] });
+    const text = await app().text("execute_code", {
+      language: "javascript",
+      code: "console.log('x'.repeat(1e5))",
+    });
+    expect(text).toContain("[dropped, over the limit: output]");
+  });
+
   test("one session runs one program at a time", async () => {
     await run(app(), { code: "1", session: "busy" });
     const slow = run(app(), { code: "await new Promise((r) => setTimeout(r, 800)); 1", session: "busy" });
@@ -160,23 +271,80 @@ texts.map(({ data, meta }) => [meta.path, data.length]);`;
 
   test("FAIL-D5: a cancelled program is gone within a second, and so is what it called", async () => {
     const controller = new AbortController();
-    const code = "await tools.run_cmd({ command: 'tail -f a.txt', timeout: 60 })";
+    const code = "await tools.run_cmd({ command: 'tail -f sub/cancelled.txt', timeout: 60 })";
     const pending = app().ask(
       "execute_code",
       { language: "javascript", code },
       { signal: controller.signal },
     );
-    await sleep(2500);
+    await expect.poll(tails("sub/cancelled.txt"), { timeout: 20_000 }).not.toEqual([]);
     const at = performance.now();
     controller.abort();
     expect(await pending).toMatchObject({ kind: "error", error: { code: "cancelled" } });
     expect(performance.now() - at).toBeLessThan(1500);
+    await expect.poll(tails("sub/cancelled.txt")).toEqual([]);
     expect((await run(app(), { code: "1" })).data.result).toBe(1);
+  });
+
+  test("FAIL-D5 REQ-T5: a deadline ends what the program called, and the list of calls says so", async () => {
+    const code = `const calls = [tools.stat({ path: "a.txt" }), tools.run_cmd({ command: "tail -f sub/late.txt", timeout: 60 })];
+await Promise.all(calls)`;
+    const pending = run(app(), { code, timeout_s: 4 });
+    await expect.poll(tails("sub/late.txt"), { timeout: 20_000, interval: 20 }).not.toEqual([]);
+    const { data, meta } = await pending;
+    expect(data.error).toMatchObject({ ended: "timeout" });
+    expect(meta.tool_calls).toMatchObject([
+      { name: "stat", ok: true },
+      { name: "run_cmd", ok: false, cut_off: true },
+    ]);
+    await expect.poll(tails("sub/late.txt")).toEqual([]);
+  });
+
+  test("errors of programs name the way out: no modules, the tool that was meant, more time, what is missing", async () => {
+    const failed = async (args: Parameters<typeof run>[1]) =>
+      (await run(app(), args)).data.error?.["message"];
+    expect(await failed({ code: 'import fs from "node:fs";\nfs.readFileSync("x")' })).toMatch(
+      /native_packages.*`tools`/,
+    );
+    expect(await failed({ code: 'require("fs")' })).toContain("native_packages");
+    expect(await failed({ code: 'important("fs")' })).not.toContain("native_packages");
+    expect(await failed({ code: "await tools.raed_file({ path: 'x' })" })).toBe(
+      "There is no such tool. Did you mean read_file?",
+    );
+    expect(await failed({ code: "await tools.zzzzzzzz({})" })).toContain("index.md lists all tools.");
+    expect(await failed({ code: "for (;;);", timeout_s: 1 })).toContain("timeout_s asks for more");
+    expect(await app().ask("execute_code", { code: "1" })).toMatchObject({
+      error: { message: expect.stringContaining('language: required: one of "javascript"') },
+    });
   });
 
   test("REQ-E3: timeout_s bounds the program, not the interpreter's start", async () => {
     const { data } = await run(app(), { code: "console.log('begun'); for (;;);", timeout_s: 1 });
     expect(data).toMatchObject({ stdout: "begun\n", error: { ended: "timeout" } });
+    const { meta } = await run(app(), { code: "1", timeout_s: 301 });
+    expect(meta).toMatchObject({ timeout_s: 300 });
+    const shown = await app().text("execute_code", { language: "javascript", code: "1", timeout_s: 301 });
+    expect(shown).toContain("[timeout_s was cut to 300");
+  });
+
+  test("REQ-E4: QuickJS has the small functions that models expect; too many timers are an error", async () => {
+    const code = `
+const o = { d: new Date(0), m: new Map([[1, new Set([2])]]), b: new Uint8Array([1, 2]), "é": [undefined] };
+o.self = o;
+const c = structuredClone(o);
+let ticks = 0;
+await new Promise((done) => { const id = setInterval(() => { if (++ticks === 3) { clearInterval(id); done() } }, 1) });
+[c !== o && c.self === c && c.d.getTime() === 0 && c.m.get(1).has(2) && c.b[1] === 2 && c.b !== o.b, ticks,
+ btoa("\\xff\\0a"), atob("/wBh") === "\\xff\\0a", new TextDecoder().decode(new TextEncoder().encode("a€😀")),
+ new TextDecoder().decode(new Uint8Array([65, 255, 66])), [..."=", "!"].map((s) => { try { return atob(s) } catch (e) { return e.name } })]`;
+    expect((await run(app(), { code })).data).toMatchObject({
+      result: [true, 3, "/wBh", true, "a€😀", "A\ufffdB", ["TypeError", "TypeError"]],
+    });
+    const timers = "for (let i = 0; i < 1001; i++) setTimeout(() => {}, 1)";
+    expect((await run(app(), { code: timers })).data.error).toMatchObject({
+      message: expect.stringContaining("1000 at most"),
+      line: 1,
+    });
   });
 });
 
@@ -234,6 +402,37 @@ describe("programs and policy", () => {
     });
   });
 
+  test("REQ-I5 REQ-E2: where the user was asked about execute_code itself, its calls can ask, too", async () => {
+    const policy =
+      'forbid (principal, action == Action::"execute_code", resource) unless { context.granted };';
+    const app = await openTestApp({
+      config: '[mcp.security]\npolicy_files = ["p.cedar"]\n',
+      files: { "p.cedar": policy },
+    });
+    const args = {
+      language: "javascript",
+      code: "let n = 0; n++; const r = await tools.run_cmd({ command: 'date +%%' }); const s = await tools.run_cmd({ command: 'nproc --version' }); [n, r.data.exit_code, s.data.exit_code]",
+    };
+    const yes = { grant: { action: "accept", content: { grant: "once" } } };
+    const asked: string[] = [];
+    let answer = await app.ask("execute_code", args, { canAsk });
+    while (answer.kind === "questions" && asked.length < 10) {
+      const { state, questions } = answer;
+      asked.push(JSON.stringify(questions));
+      const foreign = { ...TEST_CALLER, owner: "other" };
+      const other = await app.ask("execute_code", args, { canAsk, answers: yes, state, caller: foreign });
+      expect(other.kind).toBe("questions");
+      answer = await app.ask("execute_code", args, { canAsk, answers: yes, state });
+    }
+    expect(answer).toMatchObject({ kind: "ok", structured: { data: { result: [1, 0, 0] } } });
+    expect(asked).toHaveLength(3);
+    expect(asked.map((one) => /date|nproc/.exec(one.split("run_cmd")[1] ?? "")?.[0])).toEqual(
+      expect.arrayContaining(["date", "nproc"]),
+    );
+    // Once is once: the next call is asked about again.
+    expect((await app.ask("execute_code", args, { canAsk })).kind).toBe("questions");
+  });
+
   test("REQ-I5: a declined question is a refusal that the program can handle", async () => {
     const app = await openTestApp();
     const args = {
@@ -265,6 +464,20 @@ describe("programs and policy", () => {
     });
   });
 
+  test("REQ-T5 REQ-D22: real interpreters run where the operator wants them, and not because a workspace does", async () => {
+    const isNative = { javascript: "typeof process", python: "import sys\nsys.platform" } as const;
+    const wanted = '[mcp.code_execution]\nnative_languages = ["javascript", "python"]\n';
+    const shown = async (trusted: boolean): Promise<readonly unknown[]> => {
+      const app = await openTestApp({ config: wanted, trusted });
+      const results: unknown[] = [];
+      for (const [language, code] of Object.entries(isNative))
+        results.push((await run(app, { language, code })).data.result);
+      return results;
+    };
+    expect(await shown(false)).toEqual(["undefined", "emscripten"]);
+    expect(await shown(true)).toEqual(["object", "linux"]);
+  });
+
   test("REQ-E2: calls of programs are logged with their caller, and as calls of a program", async () => {
     const app = await openTestApp({ files: FILES });
     await run(app, { code: "await tools.stat({ path: 'a.txt' })" });
@@ -275,70 +488,4 @@ describe("programs and policy", () => {
       path: "a.txt",
     });
   });
-
-  test("REQ-D8: without a sandbox of ours nothing runs, unless the operator trusts the container", async () => {
-    const { createPrograms } = await import("../sandbox/programs.ts");
-    const settings = {
-      maxPrograms: 1,
-      maxSessions: 0,
-      sessionMs: 1,
-      timeoutSeconds: 1,
-      maxTimeoutSeconds: 1,
-      cpuSeconds: 1,
-      maxOutputBytes: 1000,
-      maxToolCalls: 1,
-    };
-    const started = async (trustsContainer: boolean, isContainer: boolean): Promise<unknown> => {
-      const runner = {
-        name: "test",
-        languages: ["javascript"] as const,
-        start: () => Promise.reject(new Error("ran")),
-      };
-      const programs = createPrograms({
-        settings: () => ({ ...settings, trustsContainer }),
-        runners: [runner],
-        tier: async () => "plain",
-        isContainer: () => isContainer,
-        newId: () => "1",
-      });
-      const request = {
-        language: "javascript",
-        code: "1",
-        inputs: "{}",
-        timeoutSeconds: 1,
-        session: undefined,
-      } as const;
-      return programs
-        .start(request, TEST_CALLER, new AbortController().signal, () => {})
-        .catch((error: unknown) => error);
-    };
-    for (const [trusts, is] of [
-      [false, false],
-      [false, true],
-      [true, false],
-    ] as const)
-      expect(await started(trusts, is)).toMatchObject({
-        code: "unavailable",
-        hint: expect.stringContaining("bubblewrap"),
-      });
-    expect(String(await started(true, true))).toContain("ran");
-  });
-
-  test("REQ-E3: a hundred programs at once wait for their turn, and leave no process behind", async () => {
-    const app = await openTestApp({ overrides: { "mcp.code_execution.max_programs": "2" } });
-    let maxSeen = 0;
-    const watch = setInterval(() => {
-      maxSeen = Math.max(maxSeen, guestProcesses().length);
-    }, 50);
-    const before = guestProcesses().length;
-    const results = await Promise.all(
-      Array.from({ length: 100 }, (_, i) => run(app, { code: `${i}` })),
-    ).finally(() => clearInterval(watch));
-    expect(results.map(({ data }) => data.result)).toEqual(Array.from({ length: 100 }, (_, i) => i));
-    expect(maxSeen).toBeGreaterThan(before);
-    // Two programs and a spare; other tests have some of their own.
-    expect(maxSeen).toBeLessThan(before + 20);
-    await app.close();
-    await expect.poll(() => guestProcesses().length).toBeLessThanOrEqual(before);
-  }, 240_000);
 });

@@ -5,6 +5,7 @@ export const linuxFsCopy = defineTool({
   name: "linux_fs_copy",
   description: "Copy a file or directory.",
   effect: "write",
+  pathArgument: "source",
   input: z.strictObject({
     source: z.string().min(1),
     target: z.string().min(1),

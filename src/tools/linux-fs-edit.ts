@@ -24,6 +24,7 @@ export const linuxFsEdit = defineTool({
   description:
     "Replace exact text in a file: old_text by new_text, or several edits at once, all or nothing.",
   effect: "write",
+  pathArgument: "path",
   input: z.strictObject({
     path: z.string().min(1),
     old_text: z.string().min(1).optional(),

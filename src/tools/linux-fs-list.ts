@@ -32,6 +32,7 @@ export const linuxFsList = defineTool({
   name: "linux_fs_list",
   description: "List a directory tree.",
   effect: "read",
+  pathArgument: "path",
   input: z.strictObject({
     path: z.string().min(1),
     depth: z.int().min(0).max(10).default(2),

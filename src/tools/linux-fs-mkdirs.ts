@@ -6,6 +6,7 @@ export const linuxFsMkdirs = defineTool({
   aliases: ["linux_fs_mkdir"],
   description: "Make a directory and its parents.",
   effect: "write",
+  pathArgument: "path",
   input: z.strictObject({ path: z.string().min(1), exist_ok: z.boolean().default(true) }),
   output: z.object({ ok: z.literal(true), path: z.string(), created: z.boolean() }),
   run: async ({ path, exist_ok }, { writes }, { signal }) => ({

@@ -12,6 +12,7 @@ export const linuxFsRead = defineTool({
   name: "linux_fs_read",
   description: "Read lines of a text file.",
   effect: "read",
+  pathArgument: "path",
   input: z.strictObject({
     path: z.string().min(1),
     offset_lines: z.int().min(0).max(2_000_000_000).default(0),

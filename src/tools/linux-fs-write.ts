@@ -10,6 +10,7 @@ export const linuxFsWrite = defineTool({
   name: "linux_fs_write",
   description: "Write a text file whole, or append to it.",
   effect: "write",
+  pathArgument: "path",
   input: z.strictObject({
     path: z.string().min(1),
     content: z.string(),

@@ -9,6 +9,7 @@ export const linuxProcStart = defineTool({
   name: "linux_proc_start",
   description: "Start a long-running or interactive program, without a shell.",
   effect: "execute",
+  pathArgument: "cwd",
   // Its own wait is shorter than this; the rest is the sandbox.
   timeoutMs: 60_000,
   input: z.strictObject({

@@ -38,6 +38,7 @@ export const linuxSearchContent = defineTool({
   name: "linux_search_content",
   description: "Search file contents by regex or literal text.",
   effect: "read",
+  pathArgument: "root",
   backend: "the search program",
   input: z.strictObject({
     root: z.string().min(1).default("."),

@@ -6,6 +6,7 @@ export const linuxSearchFiles = defineTool({
   name: "linux_search_files",
   description: "Find files by name: a glob, or letters of the name (best first).",
   effect: "read",
+  pathArgument: "root",
   backend: "the search program",
   input: z.strictObject({
     root: z.string().min(1).default("."),

@@ -5,6 +5,7 @@ export const listDir = defineTool({
   name: "list_dir",
   description: "List a directory's names.",
   effect: "read",
+  pathArgument: "path",
   input: z.strictObject({
     path: z.string().min(1).default("."),
     offset: z.int().min(0).max(2_000_000_000).default(0).describe("names to skip"),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { showControls } from "../base/text.ts";
 import {
   findInput,
   indexMeta,
@@ -22,6 +23,8 @@ const enrichedSnippet = z.object({
   callers: z.array(symbolShape),
   callees: z.array(symbolShape),
   tests: z.array(z.string()),
+  /** One sentence of a model, where one is configured for it. */
+  summary: z.string().optional(),
 });
 
 const RELATIONS = ["parents", "callers", "callees"] as const;
@@ -31,7 +34,10 @@ const renderEnriched = (snippet: z.infer<typeof enrichedSnippet>): string => {
     (relation) => `${relation}: ${snippet[relation].map(renderSymbol).join(", ")}`,
   );
   const tests = snippet.tests.length === 0 ? [] : [`tests: ${snippet.tests.join(", ")}`];
-  return [renderSnippet(snippet), ...[...related, ...tests].map((line) => `[${line}]`)].join("\n");
+  const summary = snippet.summary === undefined ? [] : [`summary: ${showControls(snippet.summary)}`];
+  return [renderSnippet(snippet), ...[...summary, ...related, ...tests].map((line) => `[${line}]`)].join(
+    "\n",
+  );
 };
 
 export const ragSearchEnriched = defineTool({
@@ -44,11 +50,16 @@ export const ragSearchEnriched = defineTool({
     data: z.object({ snippets: z.array(enrichedSnippet) }),
     meta: z.object(indexMeta),
   }),
-  run: async (args, { retrieval }, call) => {
+  run: async (args, { retrieval, rlm }, call) => {
     const answer = await retrieval.findEnriched(toFindRequest(args), call.signal, reportProgress(call));
+    const summaries = await rlm.summarize(
+      answer.value.map(({ text }) => text),
+      call,
+    );
     return {
       data: {
-        snippets: answer.value.map((snippet) => {
+        snippets: answer.value.map((snippet, at) => {
+          const summary = summaries[at];
           const { symbol, parents, callers, callees, tests } = snippet.neighbours;
           return {
             ...toSnippet(snippet),
@@ -57,6 +68,7 @@ export const ragSearchEnriched = defineTool({
             callers: callers.map(toSymbol),
             callees: callees.map(toSymbol),
             tests: tests.map(({ path, line }) => `${path}:${line}`),
+            ...(summary === undefined ? {} : { summary }),
           };
         }),
       },

@@ -104,6 +104,7 @@ export const readFile = defineTool({
   name: "read_file",
   description: "Read a text file, or handle:ID, by lines.",
   effect: "read",
+  pathArgument: "path",
   input: z.strictObject({
     path: z.string().min(1),
     offset: z.int().min(0).max(2_000_000_000).default(0).describe("lines to skip"),

@@ -7,6 +7,7 @@ export const repoRead = defineTool({
   name: "repo_read",
   description: "Read a file of a repository.",
   effect: "read",
+  pathArgument: "path",
   input: z.strictObject({
     root: z.string().min(1).optional().describe("repository folder"),
     path: z.string().min(1),

@@ -6,6 +6,7 @@ export const runCmd = defineTool({
   name: "run_cmd",
   description: "Run allowlisted programs: pipes, &&, cd, globs and > work; there is no shell.",
   effect: "execute",
+  pathArgument: "cwd",
   // The command has a deadline of its own, which is shorter than this.
   timeoutMs: 86_400_000,
   input: z.strictObject({

@@ -9,7 +9,7 @@ import { commandMeta, metaOf, renderCommand, shownOf } from "./command-result.ts
 import { detectTestRunner, type TestCommand } from "./detect-test-runner.ts";
 import { defineTool } from "./tool.ts";
 
-/** Failures that are told with their message; then only where they are; then only how many. */
+/** How many failures are shown with their message; of further ones the position, then only the number. */
 const MAX_SHOWN = 25;
 const MAX_NAMED = 200;
 

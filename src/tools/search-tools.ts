@@ -3,7 +3,7 @@ import { defineTool } from "./tool.ts";
 
 export const searchTools = defineTool({
   name: "search_tools",
-  description: "Find tools for programs by words; gives their stubs.",
+  description: "Find tools for programs: describe what you need; returns their declarations.",
   effect: "read",
   input: z.strictObject({
     query: z.string().min(1).max(1000),

@@ -5,6 +5,7 @@ export const stat = defineTool({
   name: "stat",
   description: "Size, time, mode and type of a path.",
   effect: "read",
+  pathArgument: "path",
   input: z.strictObject({ path: z.string().min(1) }),
   output: z.object({
     data: z.object({

@@ -29,8 +29,8 @@ describe("te_run", () => {
   test("REQ-T2 REQ-X4: runs a line or a list of words and answers with the envelope's document", async () => {
     const app = await open();
     const byLine = await documentOf(app, { command: "grep -c zebra big.txt" });
-    const byWords = await documentOf(app, { args: ["grep", "-c", "zebra", "big.txt"] });
-    for (const document of [byLine, byWords])
+    const byArgs = await documentOf(app, { args: ["grep", "-c", "zebra", "big.txt"] });
+    for (const document of [byLine, byArgs])
       expect(document).toMatchObject({
         success: true,
         command: "grep -c zebra big.txt",

@@ -17,6 +17,7 @@ export const teRun = defineTool({
   name: "te_run",
   description: "Run a command line like run_cmd; long output is summarized.",
   effect: "execute",
+  pathArgument: "cwd",
   // The command has a deadline of its own, which is shorter than this.
   timeoutMs: 86_400_000,
   input: z.strictObject({

@@ -5,7 +5,9 @@ import type { Files } from "../host/read/files.ts";
 import type { Search } from "../host/search/search.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import type { FileWrites } from "../host/write/contract.ts";
+import type { Knowledge } from "../knowledge/api/port.ts";
 import type { CallerRetrieval } from "../retrieve/caller-retrieval.ts";
+import type { Rlm } from "../rlm/port.ts";
 import type { NestedAnswer, Programs } from "../sandbox/programs.ts";
 import type { CallContext, Caller, ContentBlock, Question, Schema, SchemaOutput } from "./contract.ts";
 
@@ -20,6 +22,8 @@ export interface EnginePorts {
   readonly system: System;
   readonly retrieval: CallerRetrieval;
   readonly programs: Programs;
+  readonly rlm: Rlm<Caller>;
+  readonly knowledge: Knowledge;
 }
 
 /** All ports of a tool, which has no other access to the outside. */
@@ -38,6 +42,10 @@ export interface ServerView {
   readonly stubs: StubView;
   /** Calls any tool, whatever the mode lists, as the caller of `call`: the same pipe, policy, limits and audit. */
   callTool(request: NestedRequest, call: CallContext): Promise<NestedAnswer<NestedQuestions>>;
+  /** Whether policy, or the user, could ever let a caller use a tool, whatever the mode lists. */
+  mayCall(tool: string, caller: Caller): Promise<boolean>;
+  /** Fires when the client gives the request up, also after this round of it has ended with a question. */
+  cancellationOf(call: CallContext): AbortSignal | undefined;
 }
 
 /** Declarations of all tools for programs, as files of a folder that is not on the disk. */
@@ -124,16 +132,33 @@ export interface Tool<I extends Schema = Schema, O extends Schema = Schema, R = 
   /** One sentence. Every word is paid for in every session of every client. */
   readonly description: string;
   readonly effect: Effect;
-  /** Tools that policy decides on together, besides what they do: `admin` ones ask the user unless a policy permits them. */
-  readonly family?: "admin";
+  /**
+   * Tools that policy decides on together, besides what they do: `admin` ones ask the user unless a policy permits them;
+   * `kb` ones are decided on with the knowledge bases and flows that a call names.
+   */
+  readonly family?: "admin" | "kb";
   readonly input: I;
+  /**
+   * The argument that names the file or folder that a call reaches: logs and the audit show it once a call has
+   * succeeded. Of a tool that names none, they show a digest of the arguments.
+   */
+  readonly pathArgument?: string;
+  /** Fields of which exactly one has to be given; the input schema checks it, too. */
+  readonly exclusive?: readonly string[];
   /** Left out by tools whose whole answer is content blocks. */
   readonly output?: O;
+  /**
+   * The field of the output that is the whole answer, where the published API gives a list: structured content has to be
+   * an object, text and `/invoke` carry the list itself.
+   */
+  readonly list?: string;
   /**
    * What it depends on and what may fail by itself, as people call it: after repeated failures its tools are refused at once
    * until it is well again.
    */
   readonly backend?: string;
+  /** False: a call that failed is not made again by itself, although the tool only reads. */
+  readonly isSafe?: false;
   /** Own deadline, where the server's request timeout does not fit. */
   readonly timeoutMs?: number;
   run(args: SchemaOutput<I>, ports: Ports, call: CallContext): Promise<SchemaOutput<O> & R>;

@@ -4,22 +4,11 @@ import { waitingHint } from "../config/waiting.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
 import type { AgentPort } from "../http/routes/agent.ts";
 import type { AgentAnswer } from "../llm/agent.ts";
-import type { ModelSettings } from "../llm/models.ts";
 import type { App, AppRequest } from "./app.ts";
+import { modelSettingsOf } from "./model-settings.ts";
 import type { Asker } from "./recorded-models.ts";
 
 type Config = ReturnType<App["config"]["current"]>["config"]["mcp"];
-
-export const modelSettingsOf = ({ rlm, llm }: Config): ModelSettings => ({
-  profile: rlm.profile,
-  allowedModelPrefixes: rlm.allowed_model_prefixes,
-  providers: {
-    ollama: { url: llm.ollama_url, keyVariable: llm.ollama_key_env },
-    openai: { url: llm.openai_url, keyVariable: llm.openai_key_env },
-    anthropic: { url: llm.anthropic_url, keyVariable: llm.anthropic_key_env },
-    google: { url: llm.google_url, keyVariable: llm.google_key_env },
-  },
-});
 
 const agentSettingsOf = ({ llm, rag }: Config) => ({
   model: llm.agent_model,
@@ -94,7 +83,7 @@ export const createAgentPort = (app: App, env: AppRequest["env"]): AgentPort => 
     ask: async ({ caller, correlationId, ...question }) => {
       const startedAt = app.now();
       loading ??= load();
-      const agent = (await loading)({ caller, correlationId });
+      const agent = (await loading)({ tool: "invoke_agent", caller, correlationId });
       const answer = await agent.ask(question).catch((thrown: unknown) => {
         const { code } = toLlmcError(thrown);
         if (OPERATORS_CODES.has(code)) {

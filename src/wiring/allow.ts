@@ -11,6 +11,7 @@ import { createOperatorDisk } from "../host/trust/operator-writes.ts";
 import { meaningOf, runsAnyCode, usualPowers } from "../policy/commands.ts";
 import { POWERS, type Power } from "../policy/powers.ts";
 import type { AppRequest } from "./app.ts";
+import { requireOutsideGitDirectory } from "./doctor-above.ts";
 import { loadFor } from "./load.ts";
 import { recordGrants } from "./record-grants.ts";
 import { trustAdded, trustWritten } from "./trust.ts";
@@ -19,6 +20,13 @@ type Request = Pick<AppRequest, "root" | "folders" | "env" | "overrides" | "conf
 
 const TABLE = ["mcp", "tools"];
 const NEW_FILE = '[mcp]\nmode = "hybrid"\n';
+
+/** What the operator wants to allow. */
+interface AllowRequest {
+  readonly names: readonly string[];
+  /** The git directory of the workspace's work tree, too. */
+  readonly repository?: boolean;
+}
 
 /** A program to allow, and a power that was asked for by name: `git:write`. */
 interface Wanted {
@@ -108,6 +116,7 @@ const additionsFor = (
   found: readonly UserProgram[],
   programs: readonly AllowedProgram[],
   { config: { mcp } }: Loaded,
+  gitDirectory: string | undefined,
 ): readonly Addition[] => {
   const { run_cmd_allowlist: allowlist, command_powers: powers, command_read_paths: readPaths } = mcp.tools;
   const isNeeded = (path: string): boolean => !readPaths.some((folder) => isInside(path, folder));
@@ -118,6 +127,11 @@ const additionsFor = (
       name: "command_read_paths",
       items: [...new Set(programs.flatMap((one) => one.readPaths))].filter(isNeeded),
       otherwise: readPaths,
+    },
+    {
+      name: "git_directories",
+      items: gitDirectory === undefined ? [] : [gitDirectory],
+      otherwise: mcp.tools.git_directories,
     },
   ].map((one) => ({ ...one, table: TABLE }));
 };
@@ -132,10 +146,11 @@ const changesFor = (
   request: Request,
   loaded: Loaded,
   wanted: readonly Wanted[],
+  gitDirectory?: string,
 ): { readonly programs: readonly AllowedProgram[]; readonly additions: readonly Addition[] } => {
   const programs = wanted.map((one) => describe(one, loaded, request.root));
   const found = wanted.map((one) => one.found);
-  const additions = additionsFor(found, programs, loaded).map((one) => ({
+  const additions = additionsFor(found, programs, loaded, gitDirectory).map((one) => ({
     ...one,
     items: one.items.filter((item) => !inForce(loaded, one).includes(item)),
   }));
@@ -165,19 +180,23 @@ interface AllowTarget {
 /** Finds the programs and works out what the configuration file must say. A program that is not found is an error. */
 const planFor = async (
   request: Request,
-  names: readonly string[],
+  { names, repository = false }: AllowRequest,
   loaded: Loaded,
   { file, template, trust }: AllowTarget,
 ): Promise<AllowPlan> => {
+  const gitDirectory = repository
+    ? requireOutsideGitDirectory(request.root, loaded.config.mcp.tools.allowed_roots)
+    : undefined;
   const user = userOf(request);
   const wanted = await findWanted(names, (name) => findUserProgram(name, user));
-  const { programs, additions } = changesFor(request, loaded, wanted);
+  const { programs, additions } = changesFor(request, loaded, wanted, gitDirectory);
   const disk = createOperatorDisk(request.folders.state, request.root);
   await refuseLink(file, disk);
   const before = await disk.readText(file);
   const after = addToLists(before ?? template, additions);
   return {
     programs,
+    gitDirectory,
     file,
     before,
     after,
@@ -204,10 +223,10 @@ const planFor = async (
   };
 };
 
-export const planAllow = async (request: Request, names: readonly string[]): Promise<AllowPlan> => {
+export const planAllow = async (request: Request, wanted: AllowRequest): Promise<AllowPlan> => {
   const loaded = await loadFor(request);
   const file = loaded.file ?? join(request.root, "llmc.toml");
-  return planFor(request, names, loaded, {
+  return planFor(request, wanted, loaded, {
     file,
     template: NEW_FILE,
     trust: (before, after, additions) =>
@@ -224,11 +243,11 @@ const listNotes = ({ origins, file }: Loaded): readonly string[] =>
     : [];
 
 /** The same for the user's own defaults, which need no trust and count wherever a workspace does not say otherwise. */
-export const planUserAllow = async (request: Request, names: readonly string[]): Promise<AllowPlan> => {
+export const planUserAllow = async (request: Request, wanted: AllowRequest): Promise<AllowPlan> => {
   const { config: folder } = request.folders;
   // What a workspace's file says is no part of the user's own lists, so it is not read for them.
   const own = await loadFor({ ...request, root: folder, configPath: undefined });
-  const plan = await planFor(request, names, own, {
+  const plan = await planFor(request, wanted, own, {
     file: join(folder, USER_FILE_NAME),
     template: "",
     trust: async () => {},

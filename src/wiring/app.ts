@@ -1,5 +1,6 @@
 import { basename, resolve } from "node:path";
-import { createCaches } from "../base/caches.ts";
+import { type Caches, createCaches } from "../base/caches.ts";
+import { toLlmcError } from "../base/error.ts";
 import type { Loaded } from "../config/load.ts";
 import type { Overrides } from "../config/overrides.ts";
 import type { ConfigStore } from "../config/store.ts";
@@ -11,24 +12,30 @@ import { newId, shortDigest } from "../host/os/lazy-builtins.ts";
 import type { Stderr } from "../host/os/stdio.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
 import { createDisk, type Disk } from "../host/own-files/disk.ts";
+import { identitiesOf } from "../host/own-files/start-cache.ts";
 import { createWorkspaceFiles } from "../host/own-files/workspace-files.ts";
 import type { LiveWriters } from "../host/run/live-writers.ts";
-import type { createModuleSource } from "../host/trust/module-source.ts";
-import { jsonSchema, matchTemplate } from "../mcp/kit.ts";
 import type { AuditTrail } from "../observe/audit/entry.ts";
 import type { LiveLog } from "../observe/log.ts";
 import { createMetrics, type Metrics } from "../observe/metrics.ts";
 import { createObserver, type Observer } from "../observe/observer.ts";
+import type { RefusalLog } from "../observe/refusal-log.ts";
 import { createTokenAudit } from "../observe/token-audit.ts";
 import { allTools } from "../tools/all.ts";
 import { createAudit } from "./audit-wiring.ts";
+import { CACHE_MS } from "./cache-times.ts";
+import { openCustomCode } from "./custom-code.ts";
 import type { Engines } from "./engines.ts";
 import { followConfig, watchFileIn } from "./follow-config.ts";
-import { addCacheGauges, healthProbes } from "./health-probes.ts";
-import { lazyPort, lazyPorts } from "./lazy-port.ts";
-import { MODULES_KEY } from "./load.ts";
+import { addCacheGauges, addCoreGauges, healthProbes } from "./health-probes.ts";
+import { createKnownSecrets } from "./known-secrets.ts";
+import { lazyPorts } from "./lazy-port.ts";
+import { EXECUTABLES_KEY, MODULES_KEY } from "./load.ts";
 import { openConfig } from "./open-config.ts";
 import { createPolicyStore, followPolicies, type PolicyStore } from "./policy-store.ts";
+import { policyPaths } from "./policy-texts.ts";
+import { createRefusals } from "./refusals.ts";
+import { refuseOutside } from "./refuse-outside.ts";
 import { coreSettingsOf, observeSettingsOf } from "./settings.ts";
 import { trustCommandOf } from "./trust-command-line.ts";
 import { VERSION } from "./version.ts";
@@ -55,8 +62,14 @@ export interface App {
   readonly log: LiveLog;
   readonly metrics: Metrics;
   readonly policy: PolicyStore;
+  /** The state of the policy files and their folders before they were read. */
+  readonly policyIdentities: Loaded["identities"];
+  /** What the doors refuse. */
+  readonly refusals: RefusalLog;
   readonly disk: Disk;
   readonly root: string;
+  readonly secrets: ReturnType<typeof createKnownSecrets>;
+  readonly folders: UserFolders;
   /** Loads what the tools work with, if nobody has yet. */
   engines(): Promise<Engines>;
   readonly newId: () => string;
@@ -64,22 +77,8 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** How long the design documents let permissions and the schemas of tools be kept. */
-const PERMISSIONS_MS = 15 * 60_000;
-const SCHEMAS_MS = 60 * 60_000;
-
 /** How long the last audit lines and spans may take at the end, in milliseconds. */
 const FLUSH_MS = 1000;
-
-/** Of modules that a workspace's own file names, the contents that were granted; the operator's need no digest. */
-const moduleDigests = ({
-  origins,
-  workspaceFile,
-  digests,
-}: Loaded): Readonly<Record<string, string>> | undefined =>
-  workspaceFile !== undefined && origins.get(MODULES_KEY)?.source === "file"
-    ? (digests[MODULES_KEY] ?? {})
-    : undefined;
 
 /** Settings are derived once per configuration, not once per call. */
 const memoize = <T>(config: () => Loaded["config"], derive: (config: Loaded["config"]) => T): (() => T) => {
@@ -137,9 +136,12 @@ const createEngineLoader = (
   log: LiveLog,
   metrics: Metrics,
   writers: LiveWriters,
+  caches: Caches,
+  audit: AuditTrail,
 ) => {
   let loading: Promise<Engines> | undefined;
   let ready: Engines | undefined;
+  let failure: unknown;
   return {
     load: (): Promise<Engines> => {
       loading ??= import("./engines.ts").then(({ createEngines }) =>
@@ -152,12 +154,17 @@ const createEngineLoader = (
           waitingModules: () =>
             store
               .current()
-              .waiting.filter(({ key }) => key === MODULES_KEY)
+              .waiting.filter(({ key }) => key === MODULES_KEY || key === EXECUTABLES_KEY)
               .map(({ asked }) => String(asked)),
           trustHint: (key, item) =>
             waitingHint(store.current().waiting, key, item, trustCommandOf({ root, cwd, folders })),
           log,
+          models: {
+            audit,
+            onModel: (model, { usage, costUsd }) => metrics.recordModel(model, usage, costUsd),
+          },
           writers,
+          knowledgeCache: caches.open("kb", CACHE_MS.kb),
           onCommand: metrics.recordEnvelope,
         }),
       );
@@ -165,36 +172,34 @@ const createEngineLoader = (
         (engines) => {
           ready = engines;
         },
-        () => {},
+        (thrown: unknown) => {
+          failure = thrown;
+        },
       );
       return loading;
     },
-    /** Undefined as long as nobody needed them, or they are being loaded. */
-    loaded: (): Engines | undefined => ready,
+    /** Undefined as long as nobody needed them, or they are being loaded; throws if they could not be. */
+    loaded: (): Engines | undefined => {
+      if (failure !== undefined) throw toLlmcError(failure);
+      return ready;
+    },
     close: async (): Promise<void> => (await loading)?.close(),
   };
 };
 
-/** Custom modules; those that a command may have written are looked at again when that was checked. */
-const openModules = (
-  store: ConfigStore,
-  { mayHaveWritten, onChecked }: Pick<LiveWriters, "mayHaveWritten" | "onChecked">,
-) => {
-  let source: ReturnType<typeof createModuleSource> | undefined;
-  onChecked(() => {
-    if (source?.wasWaiting() === true) void store.reload();
+const portsFrom =
+  (load: () => Promise<Engines>): Parameters<typeof createCore>[0]["ports"] =>
+  (server) => ({
+    main: lazyPorts({ server }, load),
+    linux: lazyPorts({ server }, async () => (await load()).linux()),
+    outside: (kind, paths) => lazyPorts({ server }, async () => (await load()).outside(kind, paths)),
   });
-  return lazyPort<ReturnType<typeof createModuleSource>>(async () => {
-    const room = await import("../host/trust/module-source.ts");
-    source ??= room.createModuleSource(() => moduleDigests(store.current()), mayHaveWritten);
-    return source;
-  });
-};
 
 export const createApp = async (request: AppRequest): Promise<App> => {
   const { root, stderr } = request;
   const disk = createDisk();
   const { store, log, writers, runId } = await openConfig(request);
+  refuseOutside(store.current());
   const config = () => store.current().config;
   const now = () => performance.now();
   const { metrics, audit, tracer } = await createTelemetry(config, log, root, now);
@@ -211,53 +216,51 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     settings: memoize(config, ({ mcp }) => auditSettings(mcp.audit)),
     log,
   });
-  const engines = createEngineLoader(request, store, log, metrics, writers);
-  const modules = openModules(store, writers);
-  const caches = createCaches({
-    maxBytes: () => config().mcp.performance.cache_size_mb * 1024 * 1024,
-    now,
-  });
+  const refusals = createRefusals({ audit: trail, log, now });
+  const maxCacheBytes = () => config().mcp.performance.cache_size_mb * 1024 * 1024;
+  const caches = createCaches({ maxBytes: maxCacheBytes, now });
   addCacheGauges(metrics, caches);
+  const engines = createEngineLoader(request, store, log, metrics, writers, caches, trail);
+  const custom = openCustomCode(store, writers);
+  const policyIdentities = identitiesOf(policyPaths(store.current().config, request));
   const policy = createPolicyStore({
     root,
     folders: request.folders,
     loaded: store.current,
     slot: runId,
     log,
-    decisions: caches.open("permissions", PERMISSIONS_MS),
+    decisions: caches.open("permissions", CACHE_MS.permissions),
     writers,
   });
+  const secrets = createKnownSecrets(config, request.env);
   const core = await createCore({
     policy,
     workspace: basename(root),
-    schemas: caches.open("schemas", SCHEMAS_MS),
+    schemas: caches.open("schemas", CACHE_MS.schemas),
     newId,
     digest: shortDigest,
     settings: memoize(config, (current) => coreSettingsOf(current, root)),
     tools: allTools,
-    ports: (server) => ({
-      main: lazyPorts({ server }, engines.load),
-      linux: lazyPorts({ server }, async () => (await engines.load()).linux()),
-      outside: (kind, paths) =>
-        lazyPorts({ server }, async () => (await engines.load()).outside(kind, paths)),
-    }),
+    ports: portsFrom(engines.load),
     metrics: metrics.snapshot,
     metricsOver: metrics.over,
     countQuestion: metrics.countQuestion,
-    probes: healthProbes({ engines: engines.loaded, metrics, policy }),
+    hideSecrets: secrets.hide,
+    probes: healthProbes({ engines: engines.loaded, metrics, policy, caches, maxCacheBytes, audit: trail }),
     observer,
     audit: trail,
-    modules,
-    jsonSchema,
-    matchTemplate,
+    ...custom,
+    jsonSchema: async () => (await import("../mcp/kit.ts")).jsonSchema,
+    matchTemplate: async (template, uri) => (await import("../mcp/kit.ts")).matchTemplate(template, uri),
     watchFile: watchFileIn(root, disk),
     program: `llmc ${VERSION}`,
     waiting: () => [...store.current().waiting.map(({ key }) => key), ...policy.waiting()],
     problems: policy.problems,
     now,
   });
+  addCoreGauges(metrics, core, trail);
   const policies = await followPolicies(policy, core, log, request.watch);
-  const stopFollowing = await followConfig(request, store, log, core, policies, modules, disk);
+  const stopFollowing = await followConfig(request, store, log, core, policies, custom, disk);
   return {
     core,
     config: store,
@@ -266,8 +269,12 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     log,
     metrics,
     policy,
+    policyIdentities,
+    refusals,
     disk,
     root,
+    secrets,
+    folders: request.folders,
     newId,
     now,
     engines: engines.load,
@@ -276,6 +283,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
       policies.stop();
       await engines.close();
       core.close();
+      refusals.flush();
       await trail.close();
       // A disk or a collector that never answers does not keep the program from ending.
       const sent = Promise.all([audit.flush(), tracer?.flush().catch(() => {})]);

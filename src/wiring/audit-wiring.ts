@@ -47,23 +47,11 @@ export const createAudit = ({ root, userState, settings, log }: AuditParts): Clo
     },
     record: (entry) => loaded()?.record(entry),
     recordRead: (make) => loaded()?.recordRead(make),
+    missed: () => trail?.missed() ?? 0,
+    check: () => trail?.check(),
     close: async () => {
       await loading;
       await trail?.close();
     },
   };
-};
-
-/** Records requests that the HTTP door refused. Where that fails nothing is lost but the record: the log has said why. */
-export const recordRefusal = async (
-  audit: AuditTrail,
-  reason: string,
-  { dropped = 1, ...fields }: Readonly<Record<string, string | number>>,
-): Promise<void> => {
-  try {
-    await audit.ready();
-    audit.record({ kind: "refusal", reason, transport: "http", ...fields, count: Number(dropped) });
-  } catch {
-    // The request was refused all the same.
-  }
 };

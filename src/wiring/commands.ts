@@ -18,15 +18,19 @@ import { describeWaiting } from "../config/waiting.ts";
 import { usageText } from "../envelope/usage-text.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
 import { allTools } from "../tools/all.ts";
+import { inAirGap } from "./air-gapped-actions.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
 import { auditActions } from "./audit-commands.ts";
 import type { ActionsOf, Invocation } from "./invocation.ts";
+import { describeLeftOut } from "./left-out-code.ts";
 import { loadFor } from "./load.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
 import { describeOtherState } from "./other-state.ts";
 import { policyActions, policyProblems } from "./policy-commands.ts";
+import { quarantineActions } from "./quarantine.ts";
 import { questionOf } from "./question-file.ts";
 import { requestOf } from "./request.ts";
+import { rlmActions } from "./rlm-commands.ts";
 import { setupActions } from "./setup-commands.ts";
 import { createTrust } from "./trust.ts";
 import { trustCommand } from "./trust-command-line.ts";
@@ -45,14 +49,19 @@ const quiet = (request: AppRequest): AppRequest => ({
 
 const loadWith = async (run: Invocation, options: CommonOptions) => loadFor(await requestOf(run, options));
 
-/** The app of a command for people. Warnings, and settings that wait for trust, are told on stderr. */
+/**
+ * The app of a command for people. Warnings, what still has to be trusted, and scripts that could not become tools
+ * are reported on stderr.
+ */
 const openQuietly = async (run: Invocation, options: CommonOptions): Promise<App> => {
   const { io } = run;
   const request = await requestOf(run, options);
   const app = await createApp(quiet(request));
   const { waiting, warnings } = app.config.current();
   for (const warning of warnings) io.err(`note: ${warning}\n`);
-  if (waiting.length > 0) io.err(`note: ${describeWaiting(waiting, trustCommand(request))}\n`);
+  const trust = trustCommand(request);
+  if (waiting.length > 0) io.err(`note: ${describeWaiting(waiting, trust)}\n`);
+  for (const one of app.core.leftOut()) io.err(`note: ${describeLeftOut(one, trust)}\n`);
   return app;
 };
 
@@ -83,7 +92,7 @@ const callTool = async (
         const { planAllow } = await import("./allow.ts");
         // Beside the result, which goes to stdout.
         const io = { ...run.io, out: run.io.err };
-        await runAllow(await planAllow(await requestOf(run, options), names), io, { yes: true });
+        await runAllow(await planAllow(await requestOf(run, options), { names }), io, { yes: true });
       },
     });
   } finally {
@@ -221,8 +230,38 @@ const indexActions: ActionsOf<"index" | "search" | "whereUsed" | "inspect"> = (r
       language: options.language,
       kind: options.kind,
     }),
-  whereUsed: (symbol, options) => askTool(run, options, "rag_where_used", { symbol }),
+  whereUsed: (symbol, options) =>
+    askTool(run, options, "rag_where_used", { symbol, limit: numberOf(options.limit) }),
   inspect: (target, options) => askTool(run, options, "inspect", { target }),
+});
+
+const kbActions: ActionsOf<"kb"> = (run) => ({
+  kb: async (command, options) => {
+    const { json, ...common } = options;
+    const isJson = { json: json ?? false };
+    if (command.do === "search") {
+      const { name: collection, query, version, topK } = command;
+      const filters = version === undefined ? undefined : { version };
+      const args = JSON.stringify({ collection, query, filters, top_k: numberOf(topK) });
+      return callTool(run, common, { tool: "kb_hybrid_search", args, ...isJson });
+    }
+    if (command.do === "ask") {
+      const { query, collection, model } = command;
+      const filters = collection === undefined ? undefined : { collection };
+      return callTool(run, common, {
+        tool: "kb_answer",
+        args: JSON.stringify({ query, filters, model }),
+        ...isJson,
+      });
+    }
+    const app = await openQuietly(run, common);
+    try {
+      const { runKbCommand } = await import("./kb-commands.ts");
+      await runKbCommand(run, app, command, options);
+    } finally {
+      await app.close();
+    }
+  },
 });
 
 const programOf = (run: Invocation): ReturnType<typeof createProgram> => {
@@ -232,14 +271,17 @@ const programOf = (run: Invocation): ReturnType<typeof createProgram> => {
     ...policyActions(run),
     ...appActions(run),
     ...indexActions(run),
+    ...kbActions(run),
     ...auditActions(run),
+    ...quarantineActions(run),
+    ...rlmActions(openQuietly)(run),
     completion: async (shell, typed) => {
       const values = { tool: allTools.map(({ name }) => name) };
       if (typed.length === 0) run.io.data(completionScript(shell));
       else for (const line of completeArguments(programOf(run), typed, values)) run.io.data(`${line}\n`);
     },
   };
-  return createProgram(actions, VERSION, run.io.data);
+  return createProgram(inAirGap(run, actions), VERSION, run.io.data);
 };
 
 /** Every command but `serve --stdio`, which starts without all this. */

@@ -16,12 +16,16 @@ import type { Tier } from "../host/run/tiers/contract.ts";
 import { createCommandGroups } from "../host/run/tree/cgroup.ts";
 import { describeProblem } from "../policy/cedar/positions.ts";
 import { STATE_DIR } from "../policy/paths.ts";
-import { modelSettingsOf } from "./agent-wiring.ts";
-import { type AppRequest, createApp } from "./app.ts";
+import { type App, type AppRequest, createApp } from "./app.ts";
 import { examineAbove } from "./doctor-above.ts";
+import { examineFlows } from "./doctor-flows.ts";
+import { examineIsolation } from "./doctor-isolation.ts";
+import { describeLeftOut } from "./left-out-code.ts";
 import { loadFor } from "./load.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
+import { modelSettingsOf } from "./model-settings.ts";
 import { examineState } from "./other-state.ts";
+import { examineQuarantine } from "./quarantine.ts";
 import { examineInside } from "./runs-inside.ts";
 import { createTrust } from "./trust.ts";
 import { trustCommand } from "./trust-command-line.ts";
@@ -47,21 +51,29 @@ const examineConfig = async (
   }
 };
 
-/** What clients pay for the tool list. */
-const examineMode = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
+const examineModeOf = async ({ core }: App, loaded: Loaded): Promise<Finding> => {
+  if (isModeUnnamed(loaded))
+    return weak("mode", await describeUnnamedMode(core), 'mode = "hybrid" or mode = "classic" in [mcp]');
+  const unknown = unknownTools(loaded);
+  if (unknown.length > 0)
+    return weak("mode", describeUnknownTools(unknown), "llmc tools --mode classic lists all names");
+  const { mode, tools, tokens } = await modeCost(core, loaded.config.mcp.mode, await tokenCounter());
+  return good("mode", `${mode}: ${tools.length} tools, ${tokens} tokens`);
+};
+
+/** What clients pay for the tool list, and files that should have brought tools. What waits for trust is said there. */
+const examineTools = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
   if (loaded === undefined) return [];
   const silent = { "mcp.logging.level": { flag: "(command)", value: "silent" } };
-  const { core, close } = await createApp({ ...request, overrides: { ...request.overrides, ...silent } });
+  const app = await createApp({ ...request, overrides: { ...request.overrides, ...silent } });
   try {
-    if (isModeUnnamed(loaded))
-      return [weak("mode", await describeUnnamedMode(core), 'mode = "hybrid" or mode = "classic" in [mcp]')];
-    const unknown = unknownTools(loaded);
-    if (unknown.length > 0)
-      return [weak("mode", describeUnknownTools(unknown), "llmc tools --mode classic lists all names")];
-    const { mode, tools, tokens } = await modeCost(core, loaded.config.mcp.mode, await tokenCounter());
-    return [good("mode", `${mode}: ${tools.length} tools, ${tokens} tokens`)];
+    const broken = app.core.leftOut().filter(({ isUntrusted }) => !isUntrusted);
+    return [
+      await examineModeOf(app, loaded),
+      ...broken.map((one) => weak("custom tools", describeLeftOut(one, trustCommand(request)))),
+    ];
   } finally {
-    await close();
+    await app.close();
   }
 };
 
@@ -90,11 +102,14 @@ const examineRoots = async (request: AppRequest, loaded: Loaded | undefined): Pr
 /** What the workspace's file asks for and does not get. */
 const examineTrust = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
   if (loaded === undefined) return [];
-  const { values, modules, policies } = await createTrust(request).plan();
+  const { values, modules, executables, policies } = await createTrust(request).plan();
   if (loaded.workspaceFile === undefined && policies.length === 0) return [];
   const waiting = [
     ...values.filter(({ isGranted }) => !isGranted).map(({ key }) => key),
     ...modules.filter(({ isGranted }) => !isGranted).map(({ file }) => `the module ${quoteForMessage(file)}`),
+    ...executables
+      .filter(({ isGranted }) => !isGranted)
+      .map(({ file }) => `the executable ${quoteForMessage(file)}`),
     ...policies
       .filter(({ isGranted }) => !isGranted)
       .map(({ file }) => `the policies of ${quoteForMessage(file)}`),
@@ -258,17 +273,20 @@ export const examine = async (request: AppRequest): Promise<readonly Finding[]> 
   return [
     good("llmc", `${VERSION} on Node ${process.versions.node}, ${process.platform} ${process.arch}`),
     finding,
-    ...(await examineMode(request, loaded)),
+    ...(await examineTools(request, loaded)),
     ...(await examineTrust(request, loaded)),
     ...(await examinePolicies(request, loaded)),
+    ...(await examineFlows(request.root, loaded?.config)),
     await examineState(request),
     ...(await examineRoots(request, loaded)),
     ...examineAbove(request.root, loaded),
+    ...(await examineQuarantine(request.root, loaded)),
     ...examineInside(request),
     ...examinePrograms(loaded),
     await examineFiles(),
     examineHttp(request, loaded),
     await examineSandbox(loaded),
+    ...(await examineIsolation(loaded, request.env)),
     ...(process.platform === "linux" ? [examineLimits()] : []),
     ...(await examineModel(request, loaded)),
     ...examineExtras(loaded),

@@ -7,24 +7,24 @@ import { createProcesses } from "../host/processes/processes.ts";
 import { createOwnWrites } from "../host/reach/own-writes.ts";
 import { createWithheldFiles } from "../host/reach/withheld-files.ts";
 import type { LiveWriters } from "../host/run/live-writers.ts";
-import { type CommandStarter, createCommandRunner } from "../host/run/runner.ts";
+import { type CommandStarter, createCommandRunner, type RunnerOptions } from "../host/run/runner.ts";
 import { showQuarantined } from "../host/run/scan/quarantined.ts";
-import { createManagedWriters } from "../host/run/turns/managed-writers.ts";
-import { createWriterTurns } from "../host/run/turns/writer-turns.ts";
-import { createLocks } from "../host/state/locks/locks.ts";
-import { createStateDb } from "../host/state/state-db.ts";
-import { createUsage } from "../host/state/usage/usage.ts";
+import { createManagedWriters } from "../host/run/write-locks/managed-writers.ts";
+import { createWriteLocks } from "../host/run/write-locks/write-locks.ts";
 import { readOperatorWrite } from "../host/trust/operator-writes.ts";
 import { recoverWrites } from "../host/write/file-writes.ts";
 import type { Log } from "../observe/log.ts";
-import { judgeWrite } from "../policy/reach.ts";
+import { closedFolders, judgeWrite } from "../policy/reach.ts";
 import type { EnginePorts } from "../tools/tool.ts";
 import { createCommandEnvelope } from "./envelope-wiring.ts";
+import { createKnowledgeEngine, type KnowledgeWiring } from "./knowledge-wiring.ts";
 import { currentPort } from "./lazy-port.ts";
+import { openState } from "./open-state.ts";
 import { createPathPorts, type PathParts, type PathPorts } from "./path-ports.ts";
 import { policyPaths } from "./policy-texts.ts";
 import { createProgramEngine } from "./programs-wiring.ts";
 import { createRetrieval } from "./retrieval-wiring.ts";
+import { type ModelRecords, openRlm } from "./rlm-wiring.ts";
 
 interface EngineParts {
   readonly root: string;
@@ -34,41 +34,24 @@ interface EngineParts {
   /** The user's own folders: only the operator may write there, so no caller does. */
   readonly folders: UserFolders;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Folders of custom modules that the workspace asks for and is not trusted with yet. */
+  /** Folders of custom modules and executables that the workspace asks for and is not trusted with yet. */
   readonly waitingModules?: () => readonly string[];
   /** What trust in the workspace would change about a refusal, in one sentence. */
   readonly trustHint?: (key: string, item: string) => string | undefined;
   readonly log: Log;
+  /** Where calls of models are recorded and counted; without it, nobody is offered an analysis. */
+  readonly models?: ModelRecords;
   /** Told of the commands that may write. */
   readonly writers?: LiveWriters;
+  /** Keeps answers of knowledge bases; without it, none is kept. */
+  readonly knowledgeCache?: KnowledgeWiring["cache"];
   /** Called for every command with its output mode and total duration. */
   readonly onCommand?: (mode: string, latencyMs: number) => void;
 }
 
-const openState = ({ root, config, folders, log }: EngineParts) => {
-  const state = createStateDb({
-    workspace: root,
-    userState: folders.state,
-    onWarning: (reason) => log.warn({ reason }, "state database"),
-  });
-  const now = () => Date.now();
-  const locks = createLocks({
-    state,
-    workspace: root,
-    settings: () => ({
-      waitMs: config().mcp.locks.wait_seconds * 1000,
-      leaseMs: config().mcp.locks.lease_seconds * 1000,
-    }),
-    now,
-    pid: process.pid,
-  });
-  const usage = createUsage({ state, retentionDays: () => config().mcp.te.retention_days, now });
-  return { state, locks, usage, now };
-};
-
 /** Whoever writes these paths changes what the server itself does (REQ-D16). */
-const obeyedPaths = ({ root, config, configFiles, folders, env, waitingModules }: EngineParts) => {
-  const { tools, rag, resources, server } = config().mcp;
+const obeyedPaths = ({ root, config, configFiles, folders, env }: EngineParts) => {
+  const { tools, rag, resources, server, kb } = config().mcp;
   const isSet = (path: string): boolean => path !== "";
   return {
     user: [folders.config, folders.state],
@@ -78,9 +61,9 @@ const obeyedPaths = ({ root, config, configFiles, folders, env, waitingModules }
       ...configFiles(),
       folders.config,
       ...policyPaths(config(), { root, folders }),
-      ...[server.tls_cert_file, server.tls_key_file].filter(isSet),
+      ...[server.tls_cert_file, server.tls_key_file, kb.flows].filter(isSet),
     ],
-    modules: [tools.custom_modules, ...(waitingModules?.() ?? [])].filter(isSet),
+    modules: [tools.custom_modules, tools.executables].filter(isSet),
     models: rag.embedder === "onnx" && isFolderName(rag.embedder_model) ? [rag.embedder_model] : [],
     startup: resources.sidecars,
   };
@@ -135,6 +118,7 @@ const openProcesses = (
       return {
         enabled: tools.enable_run_cmd,
         idleMs: tools.process_idle_seconds * 1000,
+        maxLockMs: Math.max(tools.exec_timeout, tools.max_exec_timeout) * 1000,
         maxProcesses: tools.max_processes,
         maxPerSession: tools.max_processes_per_session,
         killForeign: tools.kill_foreign_processes,
@@ -174,8 +158,40 @@ const pathPortsOf = ({ files, writes, search, handles, system }: PathPorts) => (
   system,
 });
 
+/** What programs do not see, wherever it lies: llmc's own folders, and roots where they work without any. */
+const closedToPrograms = (all: readonly PathPorts[]) => {
+  const reaches = all.map(({ writing }) => writing.reach.current());
+  return {
+    folders: reaches.flatMap(({ reachRules }) => closedFolders("commands", reachRules)),
+    roots: reaches.flatMap(({ rules }) => rules.roots),
+  };
+};
+
 /** Of what a command left, in one line of the log. */
 const MAX_LOGGED = 1000;
+
+/** The user may have made such a file while the command ran, and does not see the answer. */
+const logQuarantined = ({ renamed, unresolved }: ReturnType<typeof showQuarantined>, log: Log): void => {
+  if (renamed.length > 0)
+    log.warn(
+      { renamed },
+      "files that programs obey appeared while a command ran and were renamed; mv brings back what is yours",
+    );
+  if (unresolved.length > 0)
+    log.warn({ unresolved }, "a command may have left files there that programs obey; they were not renamed");
+};
+
+const openRunner = (
+  { root, config, folders, log, writers }: EngineParts,
+  closed: NonNullable<RunnerOptions["closed"]>,
+) =>
+  createCommandRunner({
+    mode: () => config().mcp.tools.command_sandbox,
+    gitFolder: folders.git,
+    closed,
+    ...(writers === undefined ? {} : { writers }),
+    onQuarantined: (quarantined) => logQuarantined(showQuarantined(quarantined, root, MAX_LOGGED), log),
+  });
 
 /**
  * Creates the engines that tools use. Loaded on first use: see `lazyPort`. Nobody gets them before the journal is
@@ -184,25 +200,7 @@ const MAX_LOGGED = 1000;
 export const createEngines = async (parts: EngineParts) => {
   const { root, config, folders, log } = parts;
   const { state, locks, usage, now } = openState(parts);
-  const runner = createCommandRunner({
-    mode: () => config().mcp.tools.command_sandbox,
-    gitFolder: folders.git,
-    ...(parts.writers === undefined ? {} : { writers: parts.writers }),
-    // The user may have made such a file while the command ran, and does not see the answer.
-    onQuarantined: (quarantined) => {
-      const { renamed, unresolved } = showQuarantined(quarantined, root, MAX_LOGGED);
-      if (renamed.length > 0)
-        log.warn(
-          { renamed },
-          "files that programs obey appeared while a command ran and were renamed; mv brings back what is yours",
-        );
-      if (unresolved.length > 0)
-        log.warn(
-          { unresolved },
-          "a command may have left files there that programs obey; they were not renamed",
-        );
-    },
-  });
+  const runner = openRunner(parts, () => ({ ...closedToPrograms([main]), roots: [] }));
   const withheldFiles = createWithheldFiles();
   const { main, linux, outside } = createBothPathPorts({
     root,
@@ -211,9 +209,10 @@ export const createEngines = async (parts: EngineParts) => {
     state,
     locks,
     runner,
-    turns: createWriterTurns(folders.state),
+    writeLocks: createWriteLocks(folders.state),
     managed: createManagedWriters(folders.state),
     obeyedPaths: () => obeyedPaths(parts),
+    waitingModules: () => (parts.waitingModules?.() ?? []).filter((path) => path !== ""),
     withheldFiles,
     obeyedFiles: createWithheldFiles(),
     ownWrites: createOwnWrites((path) => readOperatorWrite(folders.state, path)),
@@ -245,9 +244,23 @@ export const createEngines = async (parts: EngineParts) => {
     withheldFiles,
     log,
   });
-  const programs = createProgramEngine(config, parts.env, folders.state);
+  const knowledge = createKnowledgeEngine({ ...parts, cache: parts.knowledgeCache });
+  const { programs, interpreters } = createProgramEngine(config, parts.env, {
+    root,
+    userState: folders.state,
+    closed: () => closedToPrograms([main, linux()]),
+  });
+  const rlm = openRlm({ ...parts, userState: folders.state, interpreters, locks });
   await recover(writing, log);
-  const ports: EnginePorts = { ...pathPortsOf(main), envelope, processes, retrieval, programs };
+  const ports: EnginePorts = {
+    ...pathPortsOf(main),
+    envelope,
+    processes,
+    retrieval,
+    programs,
+    rlm,
+    knowledge: knowledge.port,
+  };
   return {
     ...ports,
     /** The same for linux_* tools, which may have roots of their own. */
@@ -258,6 +271,7 @@ export const createEngines = async (parts: EngineParts) => {
     }),
     /** Where commands are judged: what it would hand to policy can be asked beforehand. */
     gate,
+    knowledgeEngine: knowledge.open,
     locks,
     usage,
     processes,
@@ -271,6 +285,7 @@ export const createEngines = async (parts: EngineParts) => {
         processes[Symbol.asyncDispose](),
         runner[Symbol.asyncDispose](),
         closeIndex(),
+        knowledge.close(),
       ]);
       state.close();
       for (const end of ended) if (end.status === "rejected") throw end.reason;

@@ -6,13 +6,20 @@ import type { PolicyCase } from "../cli/policy-cases.ts";
 import type { ExplainedDecision, TestedCase } from "../cli/policy-command.ts";
 import type { Explained } from "../core/authorizer.ts";
 import { type Caller, EFFECTS, LOCAL } from "../core/contract.ts";
-import { hostSubject, pathSubject, programSubject, type Subject, wholeSubject } from "../core/requests.ts";
+import {
+  hostSubject,
+  knowledgeSubject,
+  pathSubject,
+  programSubject,
+  type Subject,
+  wholeSubject,
+} from "../core/requests.ts";
 import { SCOPES, TOKEN_ENTRY } from "../http/auth/scopes.ts";
 import { missingScope } from "../policy/cedar/default-policies.ts";
 import { type PolicyAction, type PolicyResource, RESOURCES } from "../policy/cedar/model.ts";
 import type { ProgramRequest } from "../policy/permit.ts";
-import { modelSettingsOf } from "./agent-wiring.ts";
 import type { App } from "./app.ts";
+import { modelSettingsOf } from "./model-settings.ts";
 
 const findAction = async (app: App, name: string): Promise<PolicyAction> => {
   const actions = await app.core.actions();
@@ -117,10 +124,15 @@ const hostOf = async (app: App, named: string | undefined): Promise<Subject | un
   return hostSubject({ ...egressOf(model, { ...settings, providers }).request, host: named });
 };
 
+/** Each flow is decided on besides the tool that runs it. */
+const FLOWS = "kb_compose_flow";
+const flowRun = (flow: string | undefined): string =>
+  flow === undefined ? `${FLOWS} runs any flow (--flow names one)` : `${FLOWS} runs the flow ${flow}`;
+
 /** What a call comes to, in the order in which the server decides. */
 const subjectsOf = async (app: App, tool: string, flags: ExplainPolicyFlags): Promise<readonly Asked[]> => {
   const action = await findAction(app, tool);
-  const { program, path, host } = flags;
+  const { program, path, host, flow } = flags;
   const isWhole = action.about.some((type) => type === "Workspace" || type === "Server");
   const sent = action.about.includes("Host") ? await hostOf(app, host) : undefined;
   const subjects: Asked[] = [
@@ -131,6 +143,7 @@ const subjectsOf = async (app: App, tool: string, flags: ExplainPolicyFlags): Pr
     ...(path === undefined || !action.about.includes("File")
       ? []
       : [{ about: `${tool} reads ${path}`, ...pathSubject(action, resolve(app.root, path)) }]),
+    ...(tool === FLOWS ? [{ about: flowRun(flow), ...knowledgeSubject(action, "Flow", flow ?? "") }] : []),
     ...(sent === undefined ? [] : [{ about: `${tool} sends text to ${sent.resources[0].id}`, ...sent }]),
   ];
   if (subjects.length > 0) return subjects;
@@ -158,7 +171,7 @@ const meaningOf = (app: App, subject: Asked, explained: Explained): string => {
     return app.core.settings().asksUsers
       ? `Refused without a question: over HTTP only a token with the scope "admin" is asked.${allow}`
       : `Refused without a question, because mcp.security.escalation_prompts is false.${allow}`;
-  if (brokenAt !== undefined) return `Everything is refused until ${brokenAt} is mended: llmc policy check.`;
+  if (brokenAt !== undefined) return `Everything is refused until ${brokenAt} is fixed: llmc policy check.`;
   if (failure !== undefined) return `It could not be decided, which refuses: ${failure}`;
   const scope = missingScope(policies);
   if (scope !== undefined)

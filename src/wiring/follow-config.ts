@@ -39,7 +39,7 @@ export const followConfig = async (
   log: LiveLog,
   core: Pick<Core, "settings">,
   policies: Pick<FollowedPolicies, "refresh" | "reload">,
-  modules: { hasChanged(folder: string): Promise<boolean> },
+  sources: Readonly<Record<"modules" | "executables", { hasChanged(folder: string): Promise<boolean> }>>,
   disk: Disk,
 ): Promise<() => void> => {
   store.onChange((next, _previous, { changed, needsRestart }) => {
@@ -48,10 +48,12 @@ export const followConfig = async (
     warnOfWaiting(next, { root, cwd }, log);
     void policies.refresh();
   });
-  // The file says the same, but the modules in its folder may be others. Those that are the same keep what they hold.
+  // The file says the same, but the modules and scripts in its folders may be others. Those that are the same keep what they hold.
   store.onUnchanged(async () => {
-    const { customModules } = core.settings();
-    const isChanged = customModules !== undefined && (await modules.hasChanged(customModules));
+    const { customModules, executables } = core.settings();
+    const isChanged =
+      (customModules !== undefined && (await sources.modules.hasChanged(customModules))) ||
+      (executables !== undefined && (await sources.executables.hasChanged(executables)));
     // Policies of the workspace may have been trusted.
     await (isChanged ? policies.refresh() : policies.reload());
   });

@@ -1,14 +1,16 @@
 import type { Loaded } from "../config/load.ts";
 import type { Snapshot } from "../link/snapshot.ts";
+import { type AirGap, airGapOf } from "./air-gap.ts";
+import { isSplitWanted, type SandboxWanted, sandboxWanted } from "./sandbox-wanted.ts";
 
 /** What the supervisor has to know of the configuration. */
 export interface FrontSettings {
   /** Whether front and core are processes of their own. */
   readonly isSplit: boolean;
-  /** `mcp.sandbox_enabled`: left out, whatever the machine can; written out, what it says. */
-  readonly sandbox: "off" | "auto" | "required";
+  readonly sandbox: SandboxWanted;
   readonly maxMemoryMb: number;
-  readonly poolSize: number;
+  /** Left out where the machine's network may be used. */
+  readonly airGap?: AirGap;
 }
 
 /** What is kept for the next start with the same arguments and files. */
@@ -18,15 +20,16 @@ export interface CachedStart {
   readonly snapshot?: Snapshot;
 }
 
-export const frontSettingsOf = ({ config: { mcp }, origins }: Loaded): FrontSettings => {
-  const isWritten = (origins.get("mcp.sandbox_enabled")?.source ?? "default") !== "default";
-  const wanted = isWritten ? "required" : "auto";
-  const sandbox = mcp.sandbox_enabled ? wanted : "off";
+export const frontSettingsOf = (
+  loaded: Loaded,
+  env: Readonly<Record<string, string | undefined>>,
+): FrontSettings => {
+  const { mcp } = loaded.config;
+  const airGap = airGapOf(loaded, env);
   return {
-    // One process cannot be sandboxed: it does the work.
-    isSplit: mcp.subprocess || sandbox === "required",
-    sandbox,
+    isSplit: isSplitWanted(loaded),
+    sandbox: sandboxWanted(loaded),
     maxMemoryMb: mcp.max_memory_mb,
-    poolSize: mcp.performance.connection_pool_size,
+    ...(airGap && { airGap }),
   };
 };

@@ -1,143 +1,86 @@
 import { createLineSplitter } from "../base/line-splitter.ts";
-import { newId } from "../host/os/lazy-builtins.ts";
 import { claimStdout } from "../host/os/stdio.ts";
-import { createFrontEvents } from "../link/front-events.ts";
-import { createGate } from "../link/gate.ts";
-import { createLinkClient, type LinkClient } from "../link/link-client.ts";
-import { decodeRecord, encodeRecord, type FrontHello, type RelayRecord } from "../link/relay-records.ts";
-import { createRemoteCore } from "../link/remote-core.ts";
+import { decodeRecord, type FrontHello, type RelayRecord } from "../link/relay-records.ts";
 import type { Snapshot } from "../link/snapshot.ts";
-import { createStateCodec } from "../mcp/questions.ts";
-import { RelayTransport } from "../mcp/relay-transport.ts";
-import { serveConnection } from "../mcp/stdio.ts";
-import { describeCause } from "../observe/cause.ts";
+import { answerEarly } from "../mcp/early-answers.ts";
+import type { FrontDoor } from "./front-door.ts";
+import { createRecordWriter, type RecordWriter } from "./record-writer.ts";
 import { VERSION } from "./version.ts";
 
 /** The supervisor's own bound is lower. */
 const MAX_RECORD_BYTES = 128 * 1024 * 1024;
-/** No call is begun while more bytes of answers than this wait for a client that does not read. */
-const MAX_UNSENT_BYTES = 4 * 1024 * 1024;
-const MAX_LOG_CHARS = 500;
-const MAX_LOG_ENTRIES = 100;
-const LOG_MS = 100;
+/** The library is loaded when the client has its list of tools, or has sent nothing for a while. */
+const AFTER_LIST_MS = 20;
+const IDLE_MS = 500;
 
-/** Records to the supervisor. */
-const createRecordWriter = (output: ReturnType<typeof claimStdout>["output"]) => {
-  let draining: Promise<void> | undefined;
-  let isCorked = false;
-  /** What is said in one turn of the event loop goes out in one write. */
-  const gather = (): void => {
-    if (isCorked) return;
-    isCorked = true;
-    output.cork();
-    setImmediate(() => {
-      isCorked = false;
-      output.uncork();
+const copyOf = (record: RelayRecord): RelayRecord => ({ ...record, payload: Buffer.from(record.payload) });
+
+/**
+ * A front that is being loaded. The first one of a connection answers what it can from what the last start left; everything
+ * else waits for the door, which then hears all of it in order, what was answered as such.
+ */
+class Front {
+  readonly #hello: FrontHello;
+  readonly #writer: RecordWriter;
+  readonly #waiting: RelayRecord[] = [];
+  #snapshot: Snapshot | undefined;
+  #door: FrontDoor | undefined;
+  #loading: Promise<void> | undefined;
+  #isInitialized = false;
+
+  constructor(hello: FrontHello, writer: RecordWriter) {
+    this.#hello = hello;
+    this.#writer = writer;
+    if (hello.front > 1) this.#load();
+    else setTimeout(() => this.#load(), IDLE_MS).unref();
+  }
+
+  take(record: RelayRecord): void {
+    if (this.#door !== undefined) this.#door.take(record);
+    else if (this.#loading === undefined) this.#takeEarly(record);
+    else this.#waiting.push(copyOf(record));
+  }
+
+  /** As long as nothing is loaded. */
+  #takeEarly(record: RelayRecord): void {
+    if (record.kind === "C") this.#snapshot = JSON.parse(record.payload.toString("utf8")) as Snapshot;
+    if (record.kind === "L" && this.#answer(record)) return;
+    this.#waiting.push(copyOf(record));
+    if (record.kind === "L" || record.kind === "X" || record.kind === "R") this.#load();
+  }
+
+  /** The records are those that the door would send. */
+  #answer({ fields: [n = ""], payload }: RelayRecord): boolean {
+    if (this.#snapshot === undefined) return false;
+    const early = answerEarly(payload, { version: VERSION, ...this.#snapshot }, this.#isInitialized);
+    if (early === undefined) return false;
+    const { send } = this.#writer;
+    if (early.kind !== "list") {
+      this.#isInitialized = true;
+      void send("K", [n]);
+      this.#waiting.push({ kind: "R", fields: [n], payload: Buffer.from(payload) });
+    }
+    void send("T", [n]);
+    if (early.kind === "initialized") void send("D", [n]);
+    else void send("A", [n], early.answer);
+    if (early.kind === "list") setTimeout(() => this.#load(), AFTER_LIST_MS);
+    return true;
+  }
+
+  #load(): void {
+    this.#loading ??= import("./front-door.ts").then(({ openFrontDoor }) => {
+      const door = openFrontDoor(this.#hello, this.#writer);
+      for (const record of this.#waiting) door.take(record);
+      this.#waiting.length = 0;
+      this.#door = door;
     });
-  };
-  const drained = (): Promise<void> => {
-    draining ??= new Promise((resolve) => {
-      output.once("drain", () => {
-        draining = undefined;
-        resolve();
-      });
-    });
-    return draining;
-  };
-  return {
-    send: async (kind: string, fields: readonly (string | number)[], payload?: string): Promise<void> => {
-      gather();
-      const [bytes] = encodeRecord(kind, fields, payload);
-      if (!output.write(bytes) && output.writableLength > MAX_UNSENT_BYTES) await drained();
-    },
-    room: (): Promise<void> => (output.writableLength > MAX_UNSENT_BYTES ? drained() : Promise.resolve()),
-    end: (): Promise<void> => new Promise((resolve) => output.end(resolve)),
-  };
-};
+  }
 
-/** What the front has to say goes to the core's log, a few lines at a time. */
-const createFrontLog = (link: () => LinkClient) => {
-  let entries: { readonly level: "warn" | "error"; readonly message: string }[] = [];
-  const flush = (): void => {
-    const body = JSON.stringify({ entries });
-    entries = [];
-    void link()
-      .post("/v1/log", body)
-      .catch(() => {});
-  };
-  return (level: "warn" | "error", message: string): void => {
-    if (entries.length >= MAX_LOG_ENTRIES) return;
-    if (entries.length === 0) setTimeout(flush, LOG_MS);
-    entries.push({ level, message: message.slice(0, MAX_LOG_CHARS) });
-  };
-};
-
-/** Everything of a front, once it knows who it is. */
-const createFront = (hello: FrontHello, writer: ReturnType<typeof createRecordWriter>) => {
-  const gate = createGate();
-  const link = createLinkClient(hello);
-  const asked = new Set<number>();
-  let current = 0;
-  const log = createFrontLog(() => link);
-  const events = createFrontEvents({
-    link: () => link,
-    seen: () => hello.seen,
-    onSeen: (text) => void writer.send("V", [text]),
-    isCurrent: (generation) => generation === current && gate.isUp(),
-  });
-  const transport = new RelayTransport({
-    front: hello.front,
-    send: writer.send,
-    isAsked: (n) => asked.has(n),
-    onRefused: (reason) => log("warn", `message refused: ${reason}`),
-  });
-  const core = createRemoteCore({
-    link,
-    snapshot: events.snapshot,
-    reachable: async () => {
-      await writer.room();
-      await gate.reachable();
-    },
-    onBroken: gate.broken,
-    generationOf: (n) => transport.generationOf(n),
-    isRepeated: (n) => transport.isRepeated(n),
-    onAsked: (n) => void asked.add(n),
-    onSettled: (n) => {
-      asked.delete(n);
-      transport.settled(n);
-    },
-    onListChanged: events.onListChanged,
-    onResourceUpdated: events.onResourceUpdated,
-  });
-  gate.onUp((generation) => {
-    current = generation;
-    void events.run(generation);
-  });
-  const door = serveConnection(
-    {
-      core,
-      version: VERSION,
-      codec: createStateCodec(() => Buffer.from(hello.stateKey, "base64")),
-      onError: (error) => log("warn", `message refused: ${JSON.stringify(describeCause(error))}`),
-      newId,
-    },
-    transport,
-    () => hello.session,
-    events.known,
-  );
-  return { gate, events, transport, door, close: () => link.close() };
-};
-
-type Front = ReturnType<typeof createFront>;
-
-const take = (front: Front, record: RelayRecord, send: (kind: string) => void): void => {
-  const { kind, fields, payload } = record;
-  if (kind === "U") front.gate.up(Number(fields[0]));
-  else if (kind === "N") front.gate.down();
-  else if (kind === "C") front.events.learn(JSON.parse(payload.toString("utf8")) as Snapshot);
-  else if (kind === "P") send("H");
-  else front.transport.receive(record);
-};
+  async close(): Promise<void> {
+    await this.#loading;
+    await this.#door?.close();
+  }
+}
 
 /** The front: parses what the supervisor hands it of the client's input, and asks the core for everything. */
 export const serveFront = (): Promise<void> =>
@@ -149,8 +92,7 @@ export const serveFront = (): Promise<void> =>
     const end = async (): Promise<void> => {
       if (isEnding) return;
       isEnding = true;
-      await front?.door.close();
-      front?.close();
+      await front?.close();
       await writer.end();
       input.destroy();
       resolve();
@@ -159,10 +101,9 @@ export const serveFront = (): Promise<void> =>
       onLine: (line) => {
         const record = decodeRecord(line);
         if (record?.kind === "I")
-          front = createFront(JSON.parse(record.payload.toString("utf8")) as FrontHello, writer);
+          front = new Front(JSON.parse(record.payload.toString("utf8")) as FrontHello, writer);
         else if (record?.kind === "E") void end();
-        else if (record !== undefined && front !== undefined)
-          take(front, record, (kind) => void writer.send(kind, []));
+        else if (record !== undefined) front?.take(record);
       },
       onOversize: () => {},
     });

@@ -1,14 +1,53 @@
+import type { Server } from "node:net";
 import type { Caches } from "../base/caches.ts";
+import type { BreakerState } from "../base/circuit-breaker.ts";
 import { LlmcError } from "../base/error.ts";
+import type { Core } from "../core/core.ts";
 import type { HealthProbe } from "../core/health.ts";
 import { processUse } from "../host/os/process-use.ts";
+import type { AuditTrail } from "../observe/audit/entry.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Engines } from "./engines.ts";
 import type { PolicyStore } from "./policy-store.ts";
 
+/** As the documents of Prometheus advise for states: the higher, the worse. */
+const BREAKER_VALUES: Readonly<Record<BreakerState, number>> = { closed: 0, half_open: 1, open: 2 };
+
+/** How busy the core is, which of its backends fail, and what the audit trail is missing. */
+export const addCoreGauges = (metrics: Metrics, core: Pick<Core, "load" | "breakers">, audit: AuditTrail) => {
+  metrics.addGauge("llmc_calls_running", "Calls under way.", () => core.load().running);
+  metrics.addGauge("llmc_calls_waiting", "Calls that wait for a slot.", () => core.load().waiting);
+  metrics.addGauge(
+    "llmc_circuit_breaker_state",
+    "Circuit breakers by backend: 0 closed, 1 half open, 2 open.",
+    () =>
+      Object.fromEntries(
+        Object.entries(core.breakers()).map(([backend, state]) => [backend, BREAKER_VALUES[state]]),
+      ),
+    "backend",
+  );
+  metrics.addGauge(
+    "llmc_audit_missed_records",
+    "Audit records that could not be written since the last one that was.",
+    audit.missed,
+  );
+};
+
+export const addConnectionGauge = (metrics: Metrics, server: Server): void => {
+  let open = 0;
+  server.on("connection", (socket) => {
+    open++;
+    socket.once("close", () => open--);
+  });
+  metrics.addGauge("llmc_http_connections", "Open connections to the HTTP port.", () => open);
+};
+
 interface ProbeParts {
-  /** Undefined as long as nobody needed them: asking how they are must not load them. */
+  /** Undefined as long as nobody needed them: asking how they are must not load them. Throws if they could not be. */
   readonly engines: () => Engines | undefined;
+  readonly caches: Caches;
+  readonly maxCacheBytes: () => number;
+  readonly audit: AuditTrail;
   readonly metrics: Metrics;
   readonly policy: PolicyStore;
 }
@@ -27,7 +66,14 @@ export const addCacheGauges = (metrics: Metrics, caches: Caches): void => {
 };
 
 /** What `/health` and `admin_get_status` check, and the figures that belong to it. */
-export const healthProbes = ({ engines, metrics, policy }: ProbeParts): readonly HealthProbe[] => {
+export const healthProbes = ({
+  engines,
+  caches,
+  maxCacheBytes,
+  audit,
+  metrics,
+  policy,
+}: ProbeParts): readonly HealthProbe[] => {
   metrics.addGauge("llmc_memory_bytes", "Resident memory of the server.", () => processUse().residentBytes);
   metrics.addGauge(
     "llmc_cpu_seconds",
@@ -42,6 +88,22 @@ export const healthProbes = ({ engines, metrics, policy }: ProbeParts): readonly
         if (loaded === undefined) return "not opened yet";
         loaded.checkState();
         return "";
+      },
+    },
+    {
+      // Where it cannot be written, every change is refused.
+      name: "audit",
+      check: async () => {
+        audit.check();
+        return "";
+      },
+    },
+    {
+      name: "caches",
+      check: async () => {
+        const { entries, bytes } = caches.stats();
+        const detail = `${entries} entries, ${Math.ceil(bytes / MIB)} of ${Math.round(maxCacheBytes() / MIB)} MiB`;
+        return bytes > maxCacheBytes() ? { degraded: detail } : detail;
       },
     },
     {

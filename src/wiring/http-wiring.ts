@@ -138,11 +138,15 @@ export const followRevocations = (
       dropSessionsOf(principal);
       const now = tokens.current().find((token) => token.principal === principal);
       app.observer.log.info({ name, revoked: now === undefined }, "a token has lost rights");
-      if (now?.scopes.has("execute") === true) continue;
+      const mayRun = now?.scopes.has("execute") === true;
       void app
         .engines()
         .then(({ processes, programs }) =>
-          Promise.all([processes.endAll(principal, "its token was revoked"), programs.endAll(principal)]),
+          // A process has started and asks for nothing more; a program calls tools with all rights of its owner.
+          Promise.all([
+            mayRun ? undefined : processes.endAll(principal, "its token was revoked"),
+            programs.endAll(principal),
+          ]),
         )
         .catch((error: unknown) =>
           app.observer.log.error(describeCause(error), "processes of a token could not be ended"),

@@ -37,7 +37,7 @@ export const describePrograms = async (request: AppRequest): Promise<string> => 
   return names.length === 0 ? line : `${line}${programsLine(listed(presets.map(({ name }) => name)), names)}`;
 };
 
-/** The template with the programs of the project's kind, if the person wants them. Everything is told on stderr. */
+/** The template with the programs of the project's kind, if the person wants them. All messages go to stderr. */
 export const withPresets = async (
   template: string,
   request: AppRequest,

@@ -1,9 +1,8 @@
 import { EFFECTS, LOCAL } from "../core/contract.ts";
-import { identitiesOf, removeStartCache, writeStartCache } from "../host/own-files/start-cache.ts";
+import { removeStartCache, writeStartCache } from "../host/own-files/start-cache.ts";
 import type { Snapshot } from "../link/snapshot.ts";
 import type { App, AppRequest } from "./app.ts";
 import { type CachedStart, frontSettingsOf } from "./front-settings.ts";
-import { policyPaths } from "./policy-texts.ts";
 
 /** What clients may list, for a front that answers without asking. */
 export const snapshotOf = ({ core, policy, config }: App): Snapshot => {
@@ -32,15 +31,18 @@ export const snapshotOf = ({ core, policy, config }: App): Snapshot => {
 const CACHE_MS = 500;
 
 /**
- * Keeps what clients may list for the next start, with the state of all files that it comes from. Custom modules may list
+ * Keeps what clients may list for the next start, with the state in which all files were read that it comes from. Custom modules may list
  * something else each time. Once the configuration has changed, some of it waits for that start: then nothing is kept.
  */
 export const keepForNextStart = (app: App, request: AppRequest, path: string): void => {
   const keep = async (): Promise<void> => {
     const loaded = app.config.current();
-    const files = identitiesOf([loaded.lookedAt, ...loaded.alsoFrom, ...policyPaths(loaded.config, request)]);
+    const files = [...loaded.identities, ...app.policyIdentities];
     const snapshot = app.core.settings().customModules === undefined ? snapshotOf(app) : undefined;
-    const value: CachedStart = { settings: frontSettingsOf(loaded), ...(snapshot && { snapshot }) };
+    const settings = frontSettingsOf(loaded, request.env);
+    // What is relayed into an air gap may come from environment variables, and kept starts are not keyed by those.
+    if (settings.airGap !== undefined) return;
+    const value: CachedStart = { settings, ...(snapshot && { snapshot }) };
     await writeStartCache(path, files, value);
   };
   const timer = setTimeout(() => void keep().catch(() => {}), CACHE_MS).unref();

@@ -6,6 +6,9 @@ import { createTrustFiles } from "../host/trust/trust-files.ts";
 /** The key that names the folder of custom modules, which are trusted by their digests. */
 export const MODULES_KEY = "mcp.tools.custom_modules";
 
+/** The key that names the folder of scripts that become tools, which are trusted by their digests, too. */
+export const EXECUTABLES_KEY = "mcp.tools.executables";
+
 /** The key that names policy files; those of a workspace are trusted by their digests, too. */
 export const POLICIES_KEY = "mcp.security.policy_files";
 

@@ -3,6 +3,7 @@ import type { Loaded } from "../config/load.ts";
 import type { UserFolders } from "../config/user-folders.ts";
 import { createSystem } from "../host/os/system.ts";
 import { createAccess } from "../host/reach/access.ts";
+import { createObeyedBeside } from "../host/reach/obeyed-beside.ts";
 import type { OwnWrites } from "../host/reach/own-writes.ts";
 import { createReach, type ReachOptions } from "../host/reach/reach.ts";
 import type { WithheldFiles } from "../host/reach/withheld-files.ts";
@@ -10,9 +11,10 @@ import { createFiles } from "../host/read/files.ts";
 import type { CommandRunner } from "../host/run/contract.ts";
 import { createLineRunner } from "../host/run/line/line-runner.ts";
 import { createPermittedGate } from "../host/run/permitted-gate.ts";
-import type { ManagedWriters } from "../host/run/turns/managed-writers.ts";
-import type { WriterTurns } from "../host/run/turns/writer-turns.ts";
+import { createScans } from "../host/run/scan/workspace-scan.ts";
 import { findUserProgram } from "../host/run/user-programs/find-program.ts";
+import type { ManagedWriters } from "../host/run/write-locks/managed-writers.ts";
+import type { WriteLocks } from "../host/run/write-locks/write-locks.ts";
 import { createGrep, createSearch, hitSearchTexts, renderHitLines } from "../host/search/search.ts";
 import type { Database } from "../host/state/database/database.ts";
 import { versionOf } from "../host/state/handles/file.ts";
@@ -27,10 +29,11 @@ export interface PathParts {
   readonly state: Database;
   readonly locks: Locks;
   readonly runner: Pick<CommandRunner, "tier" | "runTogether" | "inSlot">;
-  readonly turns: WriterTurns;
+  readonly writeLocks: WriteLocks;
   readonly managed: ManagedWriters;
   readonly folders: UserFolders;
   readonly obeyedPaths: NonNullable<ReachOptions["obeyedPaths"]>;
+  readonly waitingModules: () => readonly string[];
   readonly withheldFiles: WithheldFiles;
   readonly obeyedFiles: WithheldFiles;
   readonly ownWrites: OwnWrites;
@@ -52,9 +55,12 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     roots,
     denylist: () => tools().denylist_globs,
     startup: () => tools().startup_globs,
+    gitDirectories: () => tools().git_directories,
     obeyedPaths: parts.obeyedPaths,
+    waitingModules: parts.waitingModules,
     withheldFiles: parts.withheldFiles,
     obeyedFiles: parts.obeyedFiles,
+    obeyedBeside: createObeyedBeside(),
     ownWrites: parts.ownWrites,
     outsideHint: (path: string) => trustHint?.(rootsKey, path),
   });
@@ -75,13 +81,15 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     searchTexts: { search_hits: hitSearchTexts(hitSource, reach) },
     grep: createGrep(() => tools().read_timeout * 1000),
   });
-  const writing = { reach, userState: parts.folders.state, locks };
+  const scans = createScans(reach);
+  const writing = { reach, userState: parts.folders.state, locks, ready: scans.knowObeyed };
   const timeouts = () => ({
     timeoutSeconds: tools().exec_timeout,
     maxTimeoutSeconds: Math.max(tools().exec_timeout, tools().max_exec_timeout),
   });
   const gate = createPermittedGate({
     reach,
+    scans,
     runner,
     locks,
     findProgram: (name) =>
@@ -91,7 +99,7 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
         otherRoots: reach.current().rules.roots,
         env: parts.env,
       }),
-    turns: parts.turns,
+    writeLocks: parts.writeLocks,
     managed: parts.managed,
     gitFolder: parts.folders.git,
     programHint: (program) =>

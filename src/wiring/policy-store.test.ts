@@ -50,12 +50,12 @@ const BROKEN: readonly (readonly [string, string, string])[] = [
 
 describe("REQ-I4 REQ-C5: policy files are hot", () => {
   test.each(BROKEN)(
-    "FAIL-H5: %s keeps the last good policies and is located in the log; mended, it takes effect",
-    async (_what, text, place) => {
+    "FAIL-H5: %s keeps the last good policies and is located in the log; fixed, it takes effect",
+    async (_what, text, location) => {
       const { app, write } = await openWith({ "my.cedar": NO_STAT });
       expect(await stat(app)).toBe(FORBIDDEN);
       write(text);
-      expect(await eventually(async () => (await app.logs()).includes(place))).toBe(true);
+      expect(await eventually(async () => (await app.logs()).includes(location))).toBe(true);
       expect(await app.logs()).toContain("the last good policies stay in force");
       expect(await stat(app)).toBe(FORBIDDEN);
       expect(app.core.health().problems).toEqual([
@@ -68,23 +68,23 @@ describe("REQ-I4 REQ-C5: policy files are hot", () => {
   );
 
   test.each(BROKEN)(
-    "FAIL-H5: %s at the start denies everything, names the place, and stays listed; mended, it takes effect",
+    "FAIL-H5: %s at the start denies everything, names the place, and stays listed; fixed, it takes effect",
     async (_what, text) => {
       const { app, write } = await openWith({ "my.cedar": text });
-      const place = /^Everything is refused, because a policy has an error: my\.cedar(:\d+:\d+)?\.$/;
+      const location = /^Everything is refused, because a policy has an error: my\.cedar(:\d+:\d+)?\.$/;
       for (const tool of ["stat", "run_cmd", "health"]) {
         const args = tool === "stat" ? { path: "." } : tool === "health" ? {} : { command: "pwd" };
         expect(await app.ask(tool, args), tool).toMatchObject({
           kind: "error",
           error: {
             code: "forbidden",
-            message: expect.stringMatching(place),
+            message: expect.stringMatching(location),
             hint: expect.stringContaining("llmc policy check"),
           },
         });
       }
       expect(app.core.listTools(TEST_CALLER).length).toBeGreaterThan(10);
-      expect(await app.logs()).toContain("everything is denied until it is mended");
+      expect(await app.logs()).toContain("everything is denied until it is fixed");
       write(NO_STAT);
       expect(await eventually(async () => (await stat(app)) === FORBIDDEN)).toBe(true);
       expect(await app.text("health")).toContain('"ok":true');

@@ -78,7 +78,7 @@ const logProblems = (log: Log, problems: readonly PolicyProblem[], isBroken: boo
   log.error(
     { problems: problems.map(describeProblem) },
     isBroken
-      ? "a policy file has an error: everything is denied until it is mended"
+      ? "a policy file has an error: everything is denied until it is fixed"
       : "a policy file has an error; the last good policies stay in force",
   );
 
@@ -160,7 +160,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
     reload: async (listActions) => {
       const { files, problems } = readPolicyTexts(parts.loaded(), parts, undefined, reader.read);
       const actions = files.length === 0 ? [] : await listActions();
-      // A reload of the configuration comes here, too; clients are told only of what is new.
+      // A reload of the configuration comes here, too; clients are notified only of what is new.
       const read = JSON.stringify([files, problems, actions, isOpen()]);
       if (read === readBefore) return report;
       const isHeld = inForce.kind === "broken" ? problems.length > 0 : problems.some((one) => one.mayPermit);

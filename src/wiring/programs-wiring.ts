@@ -1,13 +1,17 @@
+import { resolve } from "node:path";
 import type { Loaded } from "../config/load.ts";
 import { isContainer } from "../host/os/container.ts";
 import { newId } from "../host/os/lazy-builtins.ts";
 import { createCacheFile } from "../host/own-files/cache-file.ts";
-import { createConfinement } from "../sandbox/confined.ts";
+import type { RunnerOptions } from "../host/run/runner.ts";
 import type { Runner } from "../sandbox/contract.ts";
+import { createInterpreters, type Interpreters } from "../sandbox/interpreters.ts";
+import { createNativeSandbox, type NativeSandbox } from "../sandbox/native-process.ts";
+import { createNodeRunner, createSystemPythonRunner } from "../sandbox/native-runner.ts";
 import { createPrograms, type Programs } from "../sandbox/programs.ts";
-import { createPythonRunner, findPyodide } from "../sandbox/python-runner.ts";
+import { createPythonRunner, findPyodide, snapshotVersion } from "../sandbox/python-runner.ts";
 import { createQuickJsRunner, type RunnerParts } from "../sandbox/quickjs-runner.ts";
-import { VERSION } from "./version.ts";
+import { createGuestStarter } from "../sandbox/start-guest.ts";
 
 const MIB = 1024 * 1024;
 
@@ -15,23 +19,63 @@ const MIB = 1024 * 1024;
 const pythonRunner = (userState: string, parts: RunnerParts): readonly Runner[] => {
   const found = findPyodide();
   if (found === undefined) return [];
-  const snapshots = createCacheFile(userState, "pyodide", `${found.version}-${VERSION}`);
+  const snapshots = createCacheFile(userState, "pyodide", snapshotVersion(found.version));
   return [createPythonRunner({ ...parts, pyodideFolder: found.folder, snapshots })];
 };
 
-/** What runs the programs of `execute_code`; nothing is started before the first of them. */
+/** The machine's own interpreters, made when the configuration first asks for one. */
+const createNativeRunners = (parts: {
+  readonly memoryBytes: () => number;
+  readonly packages: () => readonly string[];
+  readonly closed: NonNullable<RunnerOptions["closed"]>;
+}) => {
+  let made: { readonly sandbox: NativeSandbox; readonly runners: readonly Runner[] } | undefined;
+  const make = () => {
+    const sandbox = createNativeSandbox({ closed: parts.closed });
+    const all = { ...parts, sandbox };
+    return { sandbox, runners: [createNodeRunner(all), createSystemPythonRunner(all)] };
+  };
+  return {
+    of: (languages: readonly string[]): readonly Runner[] => {
+      if (languages.length === 0) return [];
+      made ??= make();
+      return made.runners.filter((runner) => runner.languages.some((one) => languages.includes(one)));
+    },
+    close: async (): Promise<void> => made?.sandbox.close(),
+  };
+};
+
+/** What runs the programs of `execute_code` and of analyses; nothing is started before the first of them. */
 export const createProgramEngine = (
   config: () => Loaded["config"],
   env: Readonly<Record<string, string | undefined>>,
-  userState: string,
-): Programs => {
+  {
+    root,
+    userState,
+    closed,
+  }: {
+    readonly root: string;
+    readonly userState: string;
+    readonly closed: NonNullable<RunnerOptions["closed"]>;
+  },
+): { readonly programs: Programs; readonly interpreters: Interpreters } => {
   const settings = () => config().mcp.code_execution;
-  const confinement = createConfinement();
-  const parts = { confinement, memoryBytes: () => settings().program_memory_mb * MIB };
+  const isIsolated = (): boolean => settings().trust_container && isContainer(env);
+  const memoryBytes = (): number => settings().program_memory_mb * MIB;
+  const startGuest = createGuestStarter({ isIsolated });
+  const runnersWith = (ofProgram: () => number): readonly Runner[] => {
+    const parts = { startGuest, memoryBytes: ofProgram };
+    return [createQuickJsRunner(parts), ...pythonRunner(userState, parts)];
+  };
+  const runners = runnersWith(memoryBytes);
+  const interpreters = createInterpreters({ runners: (bytes) => runnersWith(() => bytes) });
+  const native = createNativeRunners({
+    memoryBytes,
+    closed,
+    packages: () => settings().native_packages.map((path) => resolve(root, path)),
+  });
   const programs = createPrograms({
-    runners: [createQuickJsRunner(parts), ...pythonRunner(userState, parts)],
-    tier: confinement.tier,
-    isContainer: () => isContainer(env),
+    runners: () => [...native.of(settings().native_languages), ...runners],
     newId,
     settings: () => {
       const own = settings();
@@ -44,15 +88,18 @@ export const createProgramEngine = (
         cpuSeconds: own.cpu_seconds,
         maxOutputBytes: own.max_output_bytes,
         maxToolCalls: own.max_tool_calls,
-        trustsContainer: own.trust_container,
+        maxCallBytes: config().mcp.limits.max_request_bytes,
       };
     },
   });
   return {
-    ...programs,
-    close: async () => {
-      await programs.close();
-      await confinement.close();
+    interpreters,
+    programs: {
+      ...programs,
+      close: async () => {
+        await Promise.all([programs.close(), interpreters.close()]);
+        await native.close();
+      },
     },
   };
 };

@@ -9,7 +9,7 @@ import type { Invocation } from "./invocation.ts";
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
 const readQuestion = async ({ io, cwd }: Invocation, file: string): Promise<string> => {
-  if (file === "-") return io.readInput();
+  if (file === "-") return io.readInput(MAX_FILE_BYTES);
   try {
     return readOwnFile(resolve(cwd, file), { maxBytes: MAX_FILE_BYTES }).toString();
   } catch (cause) {

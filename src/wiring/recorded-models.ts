@@ -1,13 +1,15 @@
+import { isBreakerRefusal } from "../base/circuit-breaker.ts";
 import { LlmcError, toLlmcError } from "../base/error.ts";
 import { whoOf } from "../core/call-log.ts";
 import type { Caller } from "../core/contract.ts";
 import type { Generation, Model, Models } from "../llm/contract.ts";
-import { parseModelName } from "../llm/model-name.ts";
-import type { AuditEntry } from "../observe/audit/entry.ts";
-import type { App } from "./app.ts";
+import { parseModelName, SAMPLING_MODEL } from "../llm/model-name.ts";
+import type { AuditEntry, AuditTrail } from "../observe/audit/entry.ts";
 
 /** Who asks a model. */
 export interface Asker {
+  /** The tool or endpoint that it is asked for. */
+  readonly tool: string;
   readonly caller: Caller;
   readonly correlationId: string;
 }
@@ -16,6 +18,10 @@ type Outcome = Extract<AuditEntry, { readonly kind: "model_call" }>["outcome"];
 
 /** The option that decides which models text may go to. */
 const EGRESS_OPTION = "mcp.rlm.profile";
+
+/** The client's own model has no provider that we know of. */
+const providerOf = (name: string): string =>
+  name === SAMPLING_MODEL ? "client" : parseModelName(name).provider;
 
 /** Who asks without policy is refused: the pipe sets it for every call. */
 const refuseUnasked = (): never => {
@@ -29,7 +35,7 @@ const refuseUnasked = (): never => {
 export const openRecorded = async (
   models: Models,
   name: string,
-  { audit, now }: Pick<App, "audit" | "now">,
+  { audit, now }: { readonly audit: Pick<AuditTrail, "record">; readonly now: () => number },
   asker: Asker,
 ): Promise<Model> => {
   const note = (startedAt: number, outcome: Outcome, generation?: Generation): void => {
@@ -38,8 +44,8 @@ export const openRecorded = async (
       audit.record({
         kind: "model_call",
         ...whoOf(asker),
-        tool: "invoke_agent",
-        provider: parseModelName(name).provider,
+        tool: asker.tool,
+        provider: providerOf(name),
         asked_model: name,
         decision: { allowed: outcome !== "egress_denied", policies: [EGRESS_OPTION] },
         tokens_in: usage?.inputTokens ?? null,
@@ -58,16 +64,18 @@ export const openRecorded = async (
     if (code === "egress_denied") note(openedAt, code);
     throw thrown;
   });
+  const { runOn = (_backend, work) => work() } = asker.caller;
   return {
-    name: model.name,
+    ...model,
     generate: async (request) => {
       const startedAt = now();
       try {
-        const generation = await model.generate(request);
+        const generation = await runOn(`models of ${providerOf(name)}`, () => model.generate(request));
         note(startedAt, "ok", generation);
         return generation;
       } catch (thrown) {
-        note(startedAt, toLlmcError(thrown).code);
+        // Then nobody was asked.
+        if (!isBreakerRefusal(thrown)) note(startedAt, toLlmcError(thrown).code);
         throw thrown;
       }
     },

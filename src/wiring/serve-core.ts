@@ -2,31 +2,35 @@ import type { Writable } from "node:stream";
 import { createLineSplitter } from "../base/line-splitter.ts";
 import { cleanName } from "../base/text.ts";
 import { parseServe } from "../cli/serve-flags.ts";
-import { descendsFrom, listenPrivately, ownUserId, peerOf } from "../host/net/private-socket.ts";
+import { connectTo } from "../host/net/link-sockets.ts";
+import { isFrontOf } from "../host/net/private-socket.ts";
 import { removeSocketFolder } from "../host/net/socket-folder.ts";
 import { lazyParseArgs, newKey } from "../host/os/lazy-builtins.ts";
 import { claimStdout } from "../host/os/stdio.ts";
 import { createCallTable } from "../link/call-table.ts";
 import { createEventLog } from "../link/event-log.ts";
+import { createFrontConnections } from "../link/front-connections.ts";
+import { CONTROL_CONNECTIONS } from "../link/link-client.ts";
 import { createLinkServer } from "../link/link-server.ts";
 import { createSealedState } from "../link/sealed-state.ts";
 import { type App, createApp } from "./app.ts";
+import { openInvokeSocket } from "./invoke-socket.ts";
 import { keepForNextStart, snapshotOf } from "./keep-start.ts";
-
 import { requestOf, type Start } from "./request.ts";
-import { preload, refuseDisabled, surviveStrays, warnOfUnnamedMode } from "./serve.ts";
+import { preload, refuseDisabled, surviveStrays, warnOfUnnamedMode } from "./serving.ts";
 import { VERSION } from "./version.ts";
 
 /** What the supervisor tells a core when it starts it. */
 export interface CoreHello {
   readonly argv: readonly string[];
   readonly generation: number;
-  /** A private folder for the socket. */
+  /** A private folder for sockets. */
   readonly folder: string;
-  readonly socketPath: string;
   readonly token: string;
   /** Where to keep what the next start can use. */
   readonly cachePath: string;
+  /** Somebody typed the command: they see a banner instead of the log line. */
+  readonly isTerminal: boolean;
 }
 
 /** The descriptor by which it reports to the supervisor. */
@@ -37,8 +41,6 @@ const MAX_ENTRIES = 10_000;
 const MAX_RESULT_BYTES = 64 * 1024 * 1024;
 /** A request of the front is a frame of the client in other words. */
 const WRAPPING_BYTES = 1_048_576;
-/** Fronts that may be there at once: while one replaces another, and one ends. */
-const MAX_FRONTS = 4;
 
 /** Keeps the supervisor and the fronts informed of what clients may list. */
 const publishSnapshots = (app: App, report: (word: string, rest?: string) => void) => {
@@ -65,8 +67,6 @@ const publishSnapshots = (app: App, report: (word: string, rest?: string) => voi
 
 interface Control {
   readonly hello: Promise<CoreHello>;
-  /** Processes that are fronts of this server, as far as the supervisor has said so. */
-  readonly fronts: ReadonlySet<number>;
   on(word: string, listener: (rest: string) => void): void;
   /** Resolves when the supervisor says so, or is gone. */
   readonly stopped: Promise<"told" | "gone">;
@@ -75,22 +75,20 @@ interface Control {
 const readControl = (): Control => {
   const hello = Promise.withResolvers<CoreHello>();
   const stopped = Promise.withResolvers<"told" | "gone">();
-  const fronts = new Set<number>();
-  const addFront = (pid: number): void => {
-    fronts.add(pid);
-    const [oldest] = fronts;
-    if (fronts.size > MAX_FRONTS && oldest !== undefined) fronts.delete(oldest);
-  };
+  /** What was said before anybody listened. */
+  const unheard: (readonly [word: string, rest: string])[] = [];
   const listeners = new Map<string, (rest: string) => void>([
     ["hello", (rest) => hello.resolve(JSON.parse(rest) as CoreHello)],
-    ["front", (rest) => addFront(Number(rest))],
     ["stop", () => stopped.resolve("told")],
   ]);
   const splitter = createLineSplitter(() => MAX_CONTROL_BYTES, 0, {
     onLine: (line) => {
       const text = line.toString("utf8");
       const space = text.indexOf(" ");
-      listeners.get(space === -1 ? text : text.slice(0, space))?.(space === -1 ? "" : text.slice(space + 1));
+      const [word, rest] = space === -1 ? [text, ""] : [text.slice(0, space), text.slice(space + 1)];
+      const listener = listeners.get(word);
+      if (listener === undefined) unheard.push([word, rest]);
+      else listener(rest);
     },
     onOversize: () => {},
   });
@@ -98,8 +96,10 @@ const readControl = (): Control => {
   process.stdin.once("end", () => stopped.resolve("gone"));
   return {
     hello: hello.promise,
-    fronts,
-    on: (word, listener) => listeners.set(word, listener),
+    on: (word, listener) => {
+      listeners.set(word, listener);
+      for (const [earlier, rest] of unheard) if (earlier === word) listener(rest);
+    },
     stopped: stopped.promise,
   };
 };
@@ -110,12 +110,7 @@ const createReports = (output: Writable) => {
     void output.write(rest === "" ? `${word}\n` : `${word} ${rest}\n`);
 };
 
-const openLink = async (
-  app: App,
-  hello: CoreHello,
-  control: Control,
-  report: ReturnType<typeof createReports>,
-) => {
+const openLink = (app: App, hello: CoreHello, control: Control, report: ReturnType<typeof createReports>) => {
   const { log } = app.observer;
   const table = createCallTable({
     generation: hello.generation,
@@ -125,7 +120,7 @@ const openLink = async (
   control.on("answered", (lines) => {
     for (const n of lines.split(" ")) table.forget(Number(n));
   });
-  let peer = 0;
+  const maxConnections = (): number => app.config.current().config.mcp.performance.connection_pool_size;
   const server = createLinkServer({
     core: app.core,
     state: createSealedState(newKey(), Date.now),
@@ -136,24 +131,28 @@ const openLink = async (
     generation: hello.generation,
     token: hello.token,
     snapshot: () => snapshotOf(app),
-    isFront: (socket) => {
-      const found = peerOf(socket);
-      if (found === undefined) return process.platform !== "linux";
-      if (found.uid !== ownUserId() || !descendsFrom(found.pid, control.fronts)) return false;
-      if (peer !== found.pid) report("peer", String(found.pid));
-      peer = found.pid;
-      return true;
-    },
+    connections: maxConnections,
+    admitConnection: (socket) => fronts.use(socket),
     onLog: (level, message) => log[level]({ front: cleanName(message) }, "from the front"),
-    onRefused: (reason) => log.warn({ reason }, "a request over the link was refused"),
+    onRefused: (reason) => app.refusals.record("malformed", { transport: "stdio", detail: reason }),
     maxBodyBytes: () => app.config.current().config.mcp.limits.max_frame_bytes + WRAPPING_BYTES,
   });
-  await listenPrivately(server, hello.socketPath);
+  const fronts = createFrontConnections({
+    server,
+    token: hello.token,
+    connect: connectTo,
+    isFront: isFrontOf,
+    maxConnections: () => maxConnections() + CONTROL_CONNECTIONS,
+    onRefused: (reason) => log.warn({ reason }, "a connection to a front was refused"),
+  });
+  control.on("front", (rest) => {
+    const space = rest.indexOf(" ");
+    fronts.add(Number(rest.slice(0, space)), rest.slice(space + 1));
+  });
   return {
     close: (): void => {
       table.cancelAll();
-      server.close();
-      server.closeAllConnections();
+      fronts.close();
     },
   };
 };
@@ -171,18 +170,24 @@ export const serveCore = async (start: Start): Promise<void> => {
   surviveStrays(app, start.signals);
   control.on("reload", () => void app.config.reload());
   start.signals.onReload(() => void app.config.reload());
-  const link = await openLink(app, hello, control, report);
+  const link = openLink(app, hello, control, report);
   const { log } = app.observer;
-  log.info(
-    { version: VERSION, mode: app.core.settings().mode, tools: app.core.health().tools },
-    "serving on stdio",
-  );
+  if (!hello.isTerminal)
+    log.info(
+      { version: VERSION, mode: app.core.settings().mode, tools: app.core.health().tools },
+      "serving on stdio",
+    );
+  const reportMemory = (): void => report("memory", String(app.config.current().config.mcp.max_memory_mb));
+  reportMemory();
+  app.config.onChange(reportMemory);
+  const closeSocket = await openInvokeSocket(app, request.env);
   report("ready");
   keepForNextStart(app, request, hello.cachePath);
   preload(app);
   warnOfUnnamedMode(app);
   const terminated = new Promise<"told">((resolve) => start.signals.onTerminate(() => resolve("told")));
   const reason = await Promise.race([control.stopped, terminated]);
+  closeSocket();
   link.close();
   await app.close();
   if (reason === "gone") removeSocketFolder(hello.folder);

@@ -1,17 +1,22 @@
 import type { RequestListener, Server } from "node:http";
 import type { Io } from "../cli/io.ts";
 import { modeCost } from "../cli/tools-command.ts";
+import type { ListenOptions } from "../host/net/listen.ts";
 import type { KeyPair } from "../host/os/key-pair.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
-import { createRefusalLog } from "../http/refusal-log.ts";
 import type { HttpParts, HttpServer } from "../http/server.ts";
 import { describeCause } from "../observe/cause.ts";
 import { createAgentPort, followAgentModel } from "./agent-wiring.ts";
+import { openedOutside } from "./air-gap.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
-import { recordRefusal } from "./audit-wiring.ts";
+import { addConnectionGauge } from "./health-probes.ts";
 import { followRevocations, followTokens, hotParts, openRateLimiter, openTls } from "./http-wiring.ts";
+import { openInvokeSocket } from "./invoke-socket.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
-import { mcpPartsOf, preload, refuseDisabled, surviveStrays, untilStopped } from "./serve.ts";
+import { LAUNCHER } from "./program-launch.ts";
+import { refuseUnsandboxed, unmetSplit } from "./sandbox-wanted.ts";
+import { mcpPartsOf } from "./serve.ts";
+import { preload, refuseDisabled, surviveStrays, untilStopped } from "./serving.ts";
 import type { Signals } from "./signals.ts";
 import { tokenOf } from "./token-file.ts";
 import { VERSION } from "./version.ts";
@@ -56,7 +61,8 @@ const welcome = async (app: App, { url, tokenFile, command }: Welcome): Promise<
       ? []
       : [`  see metrics:     curl ${url}${metricsPath}${metricsAuthorization}`]),
     `  use it in your client, over stdio, which needs no server running; in your project's folder:`,
-    `                   ${command} connect claude-code   (${command} connect --help lists the clients)`,
+    // Typed in another folder, where a relative path leads nowhere.
+    `                   ${LAUNCHER} connect claude-code   (${command} connect --help lists the clients)`,
     `  see the tools:   ${command} tools`,
     `  configure it:    ${command} init`,
     "",
@@ -110,17 +116,11 @@ interface HttpServeRequest {
 /** What is recorded of requests: metrics and log lines, never their content. */
 const recordsOf = (app: App): Pick<HttpParts, "onRefused" | "onAnswered" | "onInternalError"> => {
   const { log } = app.observer;
-  const logRefusal = createRefusalLog(app.now, {
-    warn: (fields, message, reason) => {
-      log.warn(fields, message);
-      void recordRefusal(app.audit, reason, fields);
-    },
-  });
   return {
     onRefused: (reason, fields) => {
       if (reason === "auth") app.metrics.countAuthFailure();
       else app.metrics.countDrop(reason);
-      logRefusal(reason, fields);
+      app.refusals.record(reason, { transport: "http", ...fields });
     },
     onAnswered: (route, status, durationMs, correlationId) => {
       app.metrics.recordRequest(route, status, durationMs);
@@ -168,14 +168,20 @@ const startParts = async (app: App, keyPair: KeyPair | undefined) => {
   };
 };
 
+/** The port, which in an air gap was opened before, outside. */
+const openedPort = async (server: Server, wanted: ListenOptions, env: AppRequest["env"]): Promise<number> => {
+  const opened = openedOutside(env)?.http;
+  if (opened === undefined) return (await import("../host/net/listen.ts")).listen(server, wanted);
+  return (await import("../host/air-gap/accept-passed-on.ts")).acceptPassedOn(server, opened);
+};
+
 /** Opens the port; gives the address that people and clients use. */
-const listenOn = async (app: App, server: Server, atTerminal: boolean): Promise<string> => {
-  const { listen } = await import("../host/net/listen.ts");
+const listenOn = async (app: App, server: Server, request: AppRequest): Promise<string> => {
   const { host, port: wanted, tls_enabled: isTls } = app.config.current().config.mcp.server;
-  const port = await listen(server, { host, port: wanted });
+  const port = await openedPort(server, { host, port: wanted }, request.env);
   const fields = { version: VERSION, host, port, mode: app.core.settings().mode };
   // At a terminal the banner says it.
-  app.observer.log[atTerminal ? "debug" : "info"](fields, "serving on HTTP");
+  app.observer.log[request.stderr.isTerminal ? "debug" : "info"](fields, "serving on HTTP");
   return `${isTls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 };
 
@@ -188,13 +194,17 @@ export const serveHttp = async ({
 }: HttpServeRequest): Promise<void> => {
   const app = await createApp(request);
   refuseDisabled(app);
+  refuseUnsandboxed(app.config.current(), "HTTP");
+  const unmet = unmetSplit(app.config.current());
+  if (unmet !== undefined) app.observer.log.warn({}, unmet);
   surviveStrays(app, signals);
   const [{ createHttpServer }, { createMcpHttp }] = await Promise.all([
     import("../http/server.ts"),
     import("../mcp/http.ts"),
   ]);
   const { server, limits, auth } = app.config.current().config.mcp;
-  const found = await tokenOf(request, auth.token_env, generateToken);
+  const found = await tokenOf(request, auth.token_env, generateToken ? "make" : "unused");
+  if (found.token !== undefined) app.secrets.add("the server's token", found.token);
   const tokens = await followTokens(app, found.token, request.env);
   const tls = await openTls(app, server);
   const rates = await openRateLimiter(app, limits.state_url);
@@ -221,16 +231,19 @@ export const serveHttp = async ({
     newId,
     now,
   });
+  addConnectionGauge(metrics, http.app.server);
   followRevocations(app, tokens, http, mcp.dropSessionsOf);
   preload(app);
   followAgentModel(app, request.env);
   await http.app.ready();
   // Before the port opens: a signal without a listener ends the process at once.
   const stopped = untilStopped(app, signals);
-  const url = await listenOn(app, http.app.server, request.stderr.isTerminal ?? false);
+  const url = await listenOn(app, http.app.server, request);
   const stopFollowing = tls?.follow(http.app.server);
+  const closeSocket = await openInvokeSocket(app, request.env);
   io.out(await welcome(app, { url, tokenFile: found.file, command }));
   await stopped;
+  closeSocket();
   await drain(app, http, mcp.close, signals);
   stopFollowing?.();
   await rates.close();

@@ -22,7 +22,8 @@ export const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSet
   includeExecuteCode: mcp.hybrid.include_execute_code,
   withheldTools: [
     ...(mcp.tools.enable_run_cmd ? [] : ["run_cmd", "te_run", "run_pytest", ...PROCESS_TOOLS]),
-    // Every sandbox that programs could run in is made of what only Linux has.
+    ...(mcp.rlm.enabled ? [] : ["rlm_query"]),
+    // Nothing but Linux bounds what programs use.
     ...(process.platform === "linux" ? [] : ["execute_code"]),
   ],
   budgetWarningChars: mcp.hybrid.bootstrap_budget_warning,
@@ -30,18 +31,27 @@ export const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSet
   timeoutMs: mcp.request_timeout_seconds * 1000,
   maxOutputBytes: mcp.limits.max_output_bytes,
   jsonText: mcp.tools.text_format === "json",
+  publishesOneOf: mcp.tools.publish_one_of,
+  publishedDefaults: {
+    rlm_query: { max_bytes: mcp.rlm.default_max_bytes, timeout_s: mcp.rlm.default_timeout_s },
+  },
   maxConcurrent: mcp.max_concurrent_requests,
   maxQueued: mcp.limits.max_queued_requests,
   breakerThreshold: mcp.performance.circuit_breaker_threshold,
   sidecars: mcp.resources.sidecars,
   allowedPrograms: installedOf(mcp.tools.run_cmd_allowlist),
   customModules: mcp.tools.custom_modules === "" ? undefined : resolve(root, mcp.tools.custom_modules),
+  executables:
+    mcp.tools.executables === "" || !mcp.tools.enable_run_cmd
+      ? undefined
+      : resolve(root, mcp.tools.executables),
   defaultAgentId: mcp.session.default_agent_id,
   defaultModel: mcp.session.default_model,
   defaultBudgetProfile: mcp.session.default_budget_profile,
   airGapped: mcp.security.air_gapped_mode,
   asksUsers: mcp.security.escalation_prompts,
   maxQuestionsPerMinute: mcp.security.max_questions_per_minute,
+  questionTimeoutMs: mcp.security.question_timeout_seconds * 1000,
 });
 
 export const observeSettingsOf = ({

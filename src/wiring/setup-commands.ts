@@ -6,6 +6,7 @@ import { runInit } from "../cli/config-command.ts";
 import { runConnect } from "../cli/connect-command.ts";
 import { createOperatorDisk } from "../host/trust/operator-writes.ts";
 import { planAllow, planUserAllow } from "./allow.ts";
+import { examineAbove } from "./doctor-above.ts";
 import { describePrograms, withPresets } from "./init-presets.ts";
 import type { ActionsOf } from "./invocation.ts";
 import { loadFor } from "./load.ts";
@@ -54,10 +55,15 @@ export const setupActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "t
     if (written !== undefined) await trustWritten(request, file, written, { isRecorded: false });
   },
   allow: async (programs, options) => {
+    if (programs.length === 0 && options.repository !== true)
+      throw new LlmcError("invalid_args", "Nothing was named to allow.", {
+        hint: "Name programs, or give --repository.",
+      });
     const request = await requestOf(run, options);
     const isUser = options.user === true;
+    const wanted = { names: programs, repository: options.repository === true };
     await runAllow(
-      await (isUser ? planUserAllow(request, programs) : planAllow(request, programs)),
+      await (isUser ? planUserAllow(request, wanted) : planAllow(request, wanted)),
       run.io,
       options,
     );
@@ -68,7 +74,12 @@ export const setupActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "t
   token: async (options) => {
     const request = await requestOf(run, options);
     const { config } = await loadFor(request);
-    run.io.data(`${(await tokenOf(request, config.mcp.auth.token_env, true)).token}\n`);
+    const { token } = await tokenOf(request, config.mcp.auth.token_env, "read");
+    if (token === undefined)
+      throw new LlmcError("resource_not_found", "No token was made for this workspace.", {
+        hint: "llmc serve --http --generate-token makes one, in the folder that it serves.",
+      });
+    run.io.data(`${token}\n`);
   },
   connect: async (client, options) => {
     const app = await requestOf(run, options);
@@ -96,8 +107,11 @@ export const setupActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "t
         yes: options.yes ?? false,
         describePrograms: async () => {
           const inside = describeRunsInside(app);
-          const note = inside === undefined ? "" : `note: ${inside}: ${INSTALL_OUTSIDE}.\n`;
-          return `${await describePrograms(app)}${note}`;
+          const notes = [
+            ...(inside === undefined ? [] : [`${inside}: ${INSTALL_OUTSIDE}.`]),
+            ...examineAbove(root, await loadFor(app)).map(({ detail, fix }) => `${detail}: ${fix}.`),
+          ];
+          return `${await describePrograms(app)}${notes.map((note) => `note: ${note}\n`).join("")}`;
         },
       },
       createOperatorDisk(app.folders.state, root),

@@ -1,4 +1,4 @@
-/** What a running server is told from outside, or by nobody in particular. */
+/** Signals to a running server from outside. */
 export interface Signals {
   /** Calls back each time that the server is told to stop. */
   onStop(listener: () => void): void;

@@ -6,9 +6,12 @@ import type { CachedStart, FrontSettings } from "./front-settings.ts";
 import type { Start } from "./request.ts";
 import { VERSION } from "./version.ts";
 
+/** They differ from start to start, and say nothing about the configuration. */
+const OF_ONE_START: ReadonlySet<string> = new Set(["LLMC_PROTOCOL_FD", "LLMC_AIR_GAP"]);
+
 /** Variables on which the configuration depends, beside the files that it is read from. */
 const isRelevant = (name: string): boolean =>
-  name === "HOME" || name.startsWith("XDG_") || (name.startsWith("LLMC_") && name !== "LLMC_PROTOCOL_FD");
+  name === "HOME" || name.startsWith("XDG_") || (name.startsWith("LLMC_") && !OF_ONE_START.has(name));
 
 /** Names starts that are alike: the same program, arguments, folder and variables. */
 const digestOf = ({ env, cwd }: Start, argv: readonly string[]): string => {
@@ -22,7 +25,7 @@ const loadSettings = async (start: Start, options: ServeOptions): Promise<FrontS
     import("./request.ts"),
     import("./front-settings.ts"),
   ]);
-  return frontSettingsOf(await loadFor(await requestOf(start, options), false));
+  return frontSettingsOf(await loadFor(await requestOf(start, options), false), start.env);
 };
 
 /** Everything in this process; what the next start has to know is kept if it was not known. */
@@ -46,6 +49,11 @@ export const supervise = async (
   const cachePath = startCachePath(state, digestOf(start, argv));
   const cached = readStartCache(cachePath) as CachedStart | undefined;
   const settings = cached?.settings ?? (await loadSettings(start, options));
+  if (settings.airGap !== undefined) {
+    const { enterIfAirGapped } = await import("./air-gap.ts");
+    const code = await enterIfAirGapped(start, settings.airGap, { isServer: true });
+    if (code !== undefined) return code;
+  }
   if (!settings.isSplit) return serveHere(start, options, cached === undefined ? cachePath : undefined);
   const { serveSplit } = await import("./serve-split.ts");
   const request = { start, argv, settings, cached, cachePath };

@@ -1,8 +1,8 @@
 import { createInterface } from "node:readline/promises";
-import { text } from "node:stream/consumers";
 import { LlmcError } from "../base/error.ts";
 import { showControls } from "../base/text.ts";
 import { forPeople, type Io } from "../cli/io.ts";
+import { readBounded } from "../host/os/read-bounded.ts";
 import type { Stderr } from "../host/os/stdio.ts";
 
 /** Ctrl-C and the end of the input are answers, too: without them the question would never be answered. */
@@ -42,7 +42,14 @@ export const processTerminal = (stderr: Stderr): Io => {
     canAsk: Boolean(process.stdin.isTTY) && Boolean(process.stdout.isTTY),
     confirm: async (question) => /^y(es)?$/i.test((await ask(`${showControls(question)} [y/N] `)).trim()),
     ask: async (question) => (await ask(`${showControls(question)} `)).trim(),
-    readInput: () => text(process.stdin),
+    readInput: async (maxBytes) => {
+      const read = await readBounded(process.stdin, maxBytes);
+      if (read !== undefined) return read;
+      throw new LlmcError("file_too_large", `There are more than ${maxBytes} bytes on stdin.`, {
+        hint: "Send less.",
+        details: { max_bytes: maxBytes },
+      });
+    },
     onInterrupt: (listener) => {
       // Not only once: a second ctrl-c must not kill the program while it checks what the command left.
       for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, listener);

@@ -10,18 +10,19 @@ export interface FoundToken {
 type Request = Pick<AppRequest, "root" | "env" | "folders">;
 
 /**
- * The token from the environment, or, if requested, one that is generated once and stored so that only the owner can
- * read it.
+ * The token from the environment, or, if requested, the stored one, which only the owner can read; `make` generates it on
+ * first use.
  */
 export const tokenOf = async (
   { root, env, folders }: Request,
   variable: string,
-  generate: boolean,
+  stored: "make" | "read" | "unused",
 ): Promise<FoundToken> => {
   const given = env[variable];
   if (given !== undefined && given !== "") return { token: given, file: undefined };
-  if (!generate) return { token: undefined, file: undefined };
+  if (stored === "unused") return { token: undefined, file: undefined };
   const { keepToken, tokenPath } = await import("../host/own-files/token-store.ts");
-  const token = keepToken(folders.state, root, () => randomBytes(32).toString("base64url"));
+  const make = (): string => randomBytes(32).toString("base64url");
+  const token = keepToken(folders.state, root, stored === "make" ? make : undefined);
   return { token, file: tokenPath(folders.state, root) };
 };

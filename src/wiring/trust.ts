@@ -7,13 +7,13 @@ import type { LoadRequest } from "../config/load-request.ts";
 import { redactUserinfo } from "../config/redact.ts";
 import { parseTrustRecord, readTrust, type TrustRecord, trustFile } from "../config/trust-record.ts";
 import { trustFolder } from "../config/user-folders.ts";
-import type { WorkspaceFile } from "../config/workspace-file.ts";
 import { auditSettings } from "../host/audit/settings.ts";
 import { createDisk } from "../host/own-files/disk.ts";
+import { digestExecutables } from "../host/trust/executable-source.ts";
 import { createTrustFiles } from "../host/trust/trust-files.ts";
 import { digestFolder } from "../host/trust/trusted-modules.ts";
 import type { AppRequest } from "./app.ts";
-import { loadFor, MODULES_KEY, POLICIES_KEY } from "./load.ts";
+import { EXECUTABLES_KEY, loadFor, MODULES_KEY, POLICIES_KEY } from "./load.ts";
 import { readPolicyTexts } from "./policy-texts.ts";
 import { recordGrants } from "./record-grants.ts";
 
@@ -25,47 +25,54 @@ const reasonOf = (thrown: unknown): string => {
   return "code" in thrown ? String(thrown.code) : thrown.message;
 };
 
-/** The modules that the file brings, as they are now. */
-const modulesOf = (
+interface FolderPlan {
+  readonly files: TrustPlan["modules"];
+  readonly unreadable?: TrustPlan["unreadable"];
+}
+
+/** What a folder that the workspace's file names holds now. */
+const folderPlan = async (
   root: string,
-  { widening }: WorkspaceFile,
-  digests: TrustRecord["digests"],
-): Pick<TrustPlan, "modules" | "unreadable"> => {
-  const folder = widening.find(({ key }) => key === MODULES_KEY)?.asked;
-  if (typeof folder !== "string" || folder === "") return { modules: [] };
-  const granted = digests[MODULES_KEY] ?? {};
+  { workspaceFile, digests }: Loaded,
+  key: string,
+  digest: (folder: string) => TrustRecord["digests"][string] | Promise<TrustRecord["digests"][string]>,
+): Promise<FolderPlan> => {
+  const folder = workspaceFile?.widening.find((one) => one.key === key)?.asked;
+  if (typeof folder !== "string" || folder === "") return { files: [] };
+  const granted = digests[key] ?? {};
   try {
-    const modules = Object.entries(digestFolder(resolve(root, folder))).map(([file, digest]) => ({
+    const files = Object.entries(await digest(resolve(root, folder))).map(([file, found]) => ({
       file,
-      digest,
-      isGranted: granted[file] === digest,
+      digest: found,
+      isGranted: granted[file] === found,
     }));
-    return { modules };
+    return { files };
   } catch (thrown) {
-    return { modules: [], unreadable: { folder, reason: reasonOf(thrown) } };
+    return { files: [], unreadable: { folder, reason: reasonOf(thrown) } };
   }
 };
 
-/** What waits for trust, and what has it: values of the workspace's file, its modules, and policies of the workspace. */
-const planFrom = (request: Request, loaded: Loaded): TrustPlan => {
-  const { file, waiting, workspaceFile, digests } = loaded;
+/** What waits for trust, and what has it: values of the workspace's file, its code, and policies of the workspace. */
+const planFrom = async (request: Request, loaded: Loaded): Promise<TrustPlan> => {
+  const { file, waiting, workspaceFile } = loaded;
   const values = (workspaceFile?.widening ?? []).map((one) => ({
     ...one,
     isGranted: !waiting.some(({ key }) => key === one.key),
   }));
-  const { modules, unreadable } =
-    workspaceFile === undefined
-      ? { modules: [], unreadable: undefined }
-      : modulesOf(request.root, workspaceFile, digests);
+  const { files: modules, unreadable } = await folderPlan(request.root, loaded, MODULES_KEY, digestFolder);
+  const scripts = await folderPlan(request.root, loaded, EXECUTABLES_KEY, digestExecutables);
+  const executables = scripts.files;
   const { ofWorkspace: policies } = readPolicyTexts(loaded, request);
   return {
     workspace: request.root,
     file: workspaceFile === undefined ? undefined : file,
     values,
     modules,
+    executables,
     policies,
-    isGranted: [...values, ...modules, ...policies].every((one) => one.isGranted),
+    isGranted: [...values, ...modules, ...executables, ...policies].every((one) => one.isGranted),
     ...(unreadable === undefined ? {} : { unreadable }),
+    ...(scripts.unreadable === undefined ? {} : { unreadableExecutables: scripts.unreadable }),
   };
 };
 
@@ -97,11 +104,15 @@ const recordWith = (
 const digestsOf = (key: string, files: TrustPlan["modules"]): TrustRecord["digests"] =>
   files.length === 0 ? {} : { [key]: Object.fromEntries(files.map(({ file, digest }) => [file, digest])) };
 
-const recordOf = ({ workspace, values, modules, policies }: TrustPlan): TrustRecord => ({
+const recordOf = ({ workspace, values, modules, executables, policies }: TrustPlan): TrustRecord => ({
   version: 1,
   workspace,
   values: Object.fromEntries(values.map(({ key, grant }) => [key, grant])),
-  digests: { ...digestsOf(MODULES_KEY, modules), ...digestsOf(POLICIES_KEY, policies) },
+  digests: {
+    ...digestsOf(MODULES_KEY, modules),
+    ...digestsOf(EXECUTABLES_KEY, executables),
+    ...digestsOf(POLICIES_KEY, policies),
+  },
 });
 
 const writeRecord = async ({ folders, root }: Request, record: TrustRecord): Promise<void> => {
@@ -208,9 +219,10 @@ export const trustWritten = async (
   const real = disk.realOrFuture(file);
   const loaded = await loadFor(request, false, {
     realOrFuture: disk.realOrFuture,
+    identityOf: disk.identityOf,
     readText: async (path) => (disk.realOrFuture(path) === real ? text : disk.readText(path)),
   });
-  const plan = planFrom(request, loaded);
+  const plan = await planFrom(request, loaded);
   if (plan.file === undefined) return;
   const old = await oldRecord(request);
   const record = { ...recordOf(plan), digests: old?.digests ?? {} };

@@ -2,9 +2,9 @@ import type { Loaded } from "../config/load.ts";
 import { canonicalName } from "../core/modes.ts";
 import { allTools } from "../tools/all.ts";
 
-/** Names in `mcp.hybrid.promoted_tools` that no tool has; where modules bring tools of their own, only they know. */
+/** Names in `mcp.hybrid.promoted_tools` that no tool has; where modules or executables bring tools of their own, only they know. */
 export const unknownTools = ({ config: { mcp } }: Loaded): readonly string[] => {
-  if (mcp.tools.custom_modules !== "") return [];
+  if (mcp.tools.custom_modules !== "" || mcp.tools.executables !== "") return [];
   const known = new Set(allTools.map(({ name }) => name));
   return mcp.hybrid.promoted_tools.filter((name) => !known.has(canonicalName(name)));
 };

@@ -34,7 +34,7 @@ const spread = (values: readonly number[]): string =>
 const peer = (figures: Figures, task: string, pair: string): string =>
   times(numberAt(figures, "free", task, "targets", pair, "paired_ratio"));
 
-const NUMBER_WORDS =
+const NUMERALS =
   "no one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split(
     " ",
   );
@@ -90,11 +90,29 @@ const QUOTES: readonly Quote[] = [
     },
   },
   {
+    row: /^knowledge bases, nDCG@10/,
+    benchmark: "knowledge",
+    quote: (f) => {
+      const pair = (way: string): string =>
+        ["scifact", "cosqa"].map((set) => numberAt(f, set, way, "ndcg").toFixed(4)).join(" / ");
+      return { ours: [pair("hybrid")], against: [pair("bm25_tuned")] };
+    },
+  },
+  {
+    row: /^knowledge bases, answered "not in/,
+    benchmark: "knowledge",
+    quote: (f) => {
+      const pair = (kind: string): string =>
+        ["scifact", "cosqa"].map((set) => percent(numberAt(f, set, "refused", "shipped", kind))).join(" / ");
+      return { ours: [["other_sets", "removed", "answerable"].map(pair).join("; ")] };
+    },
+  },
+  {
     row: /^where a symbol is used, precision \/ recall/,
     benchmark: "graph",
     quote: (f, { what }) => {
       const projects = Object.keys(f);
-      expect(what).toContain(`${NUMBER_WORDS[projects.length]} projects`);
+      expect(what).toContain(`${NUMERALS[projects.length]} projects`);
       const all = (measure: string) => spread(projects.map((name) => numberAt(f, name, measure)));
       return { ours: [`${all("usesPrecision")} / ${all("usesRecall")}`] };
     },
@@ -212,6 +230,21 @@ describe("the README quotes saved results", () => {
     expect(missingIn(row.ours, ours), row.ours).toEqual([]);
     expect(missingIn(row.against, against), row.against).toEqual([]);
   });
+});
+
+test("the guide to knowledge bases quotes what the README does, and the same at more confidence", () => {
+  const guide = readFileSync(join(import.meta.dirname, "../../docs/guides/knowledge-bases.md"), "utf8");
+  const commit = /bench\/results\/([0-9a-f]+)\.json/.exec(guide)?.[1] ?? "";
+  const figures = readResult(commit)["knowledge"]?.figures ?? {};
+  for (const kind of ["other_sets", "removed", "answerable"]) {
+    const shares = ["scifact", "cosqa"].map((set) =>
+      percent(numberAt(figures, set, "refused", "shipped", kind)),
+    );
+    expect(guide).toContain(`| ${shares.join(" | ")} |`);
+  }
+  for (const set of ["scifact", "cosqa"])
+    for (const kind of ["removed", "answerable"])
+      expect(guide).toContain(percent(numberAt(figures, set, "refused", "curve", "0.7", kind)));
 });
 
 test("the README's before and after is the mean of the questions that its row quotes", () => {

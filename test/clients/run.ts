@@ -140,8 +140,8 @@ const tryClient = ({ client, scope, bin, asks, answer, starts, env }: Case): str
   };
   try {
     run(LAUNCHER, ["connect", client, "--scope", scope, "--yes"]);
-    const said = run(join(PROGRAMS, "node_modules/.bin", bin), asks, { ...env, LLMC_NODE: writeSpy(home) });
-    if (!answer.test(said)) return `FAILED: ${said.slice(-300)}`;
+    const output = run(join(PROGRAMS, "node_modules/.bin", bin), asks, { ...env, LLMC_NODE: writeSpy(home) });
+    if (!answer.test(output)) return `FAILED: ${output.slice(-300)}`;
     if (!starts) return "reads the entry";
     const folder = existsSync(join(home, "started-in"))
       ? readFileSync(join(home, "started-in"), "utf8").split("\n")[0]

@@ -18,7 +18,7 @@ interface Ran {
   readonly exit_code: number;
 }
 
-interface Told {
+interface Outcome {
   readonly line: string;
   readonly kind: "same" | "different" | "refused";
   readonly detail: string;
@@ -52,7 +52,7 @@ const inBash = (line: string, cwd: string): Ran => {
   return { stdout, exit_code: status ?? (signal === null ? -1 : 128) };
 };
 
-const compare = async (file: string): Promise<readonly Told[]> => {
+const compare = async (file: string): Promise<readonly Outcome[]> => {
   const app = await openTestApp({ config: '[mcp]\nmode = "classic"\n[mcp.tools]\nexec_timeout = 20\n' });
   const twin = realpathSync(mkdtempSync(join(tmpdir(), "llmc-twin-")));
   onTestFinished(() => rmSync(twin, { recursive: true, force: true }));
@@ -61,13 +61,13 @@ const compare = async (file: string): Promise<readonly Told[]> => {
   chmodSync(twin, 0o755);
   makeProject(root);
   makeProject(twin);
-  const told: Told[] = [];
+  const outcomes: Outcome[] = [];
   for (const entry of readLines(file)) {
     const line = entry.replace(/^@ /, "");
     const result = await app.ask("te_run", { command: line, cwd: "project", raw: true });
     if (result.kind !== "ok") {
       const detail = result.kind === "error" ? JSON.stringify(result.body) : "";
-      told.push({ line, kind: "refused", detail });
+      outcomes.push({ line, kind: "refused", detail });
       continue;
     }
     const { data } = result.structured as { data: Ran };
@@ -78,32 +78,36 @@ const compare = async (file: string): Promise<readonly Told[]> => {
       (sorted(comparable(data.stdout, root)) === sorted(comparable(bash.stdout, twin)) &&
         (data.exit_code === 0) === (bash.exit_code === 0));
     const detail = isSame ? "" : JSON.stringify({ ours: data, bash });
-    told.push({ line, kind: isSame ? "same" : "different", detail });
+    outcomes.push({ line, kind: isSame ? "same" : "different", detail });
   }
-  return told;
+  return outcomes;
 };
 
 /** A refusal shows a way out: who can allow it, or what to write instead. */
-const hasWayOut = ({ detail }: Told): boolean =>
+const hasWayOut = ({ detail }: Outcome): boolean =>
   /llmc allow |There is no shell here, and .* needs one|no program .* in the system's folders|allowed roots|cannot be set for a command|only git itself/.test(
     detail,
   );
 
-const report = (told: readonly Told[]): string =>
-  told.map(({ kind, line, detail }) => `${kind}: ${line}\n    ${detail}`).join("\n");
+const report = (outcomes: readonly Outcome[]): string =>
+  outcomes.map(({ kind, line, detail }) => `${kind}: ${line}\n    ${detail}`).join("\n");
 
 describe("REQ-D23 command lines as agents write them", () => {
   test.each(["open.txt", "kept.txt"])(
     "%s: what runs does what bash does, what does not has a way out",
     async (file) => {
-      const told = await compare(file);
-      expect(told.length).toBeGreaterThanOrEqual(95);
-      const good = told.filter((one) => one.kind === "same" || (one.kind === "refused" && hasWayOut(one)));
-      const bad = told.filter((one) => !good.includes(one));
-      expect(good.length / told.length, report(bad)).toBeGreaterThanOrEqual(0.9);
-      expect(report(told.filter(({ kind }) => kind === "different"))).toBe("");
+      const outcomes = await compare(file);
+      expect(outcomes.length).toBeGreaterThanOrEqual(95);
+      const good = outcomes.filter(
+        (one) => one.kind === "same" || (one.kind === "refused" && hasWayOut(one)),
+      );
+      const bad = outcomes.filter((one) => !good.includes(one));
+      expect(good.length / outcomes.length, report(bad)).toBeGreaterThanOrEqual(0.9);
+      expect(report(outcomes.filter(({ kind }) => kind === "different"))).toBe("");
       // The set has no group in a pipeline and nothing that bash would not read.
-      expect(report(told.filter(({ detail }) => /cannot be read|group in a pipeline/.test(detail)))).toBe("");
+      expect(report(outcomes.filter(({ detail }) => /cannot be read|group in a pipeline/.test(detail)))).toBe(
+        "",
+      );
     },
     180_000,
   );

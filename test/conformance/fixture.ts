@@ -7,7 +7,7 @@ export const PNG = {
   mimeType: "image/png",
 } as const;
 
-export const text = (words: string): ContentBlock => ({ type: "text", text: words });
+export const text = (content: string): ContentBlock => ({ type: "text", text: content });
 
 interface Fixture {
   readonly name: string;

@@ -1,5 +1,7 @@
 import { Client as Client2, StreamableHTTPClientTransport as Http2 } from "@modelcontextprotocol/client";
+import { StdioClientTransport as Stdio2 } from "@modelcontextprotocol/client/stdio";
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport as Stdio1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport as Http1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import {
@@ -8,6 +10,7 @@ import {
   ResourceUpdatedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
+import { cleanEnv, launcher } from "../workspace.ts";
 
 /** A connected client, whatever its library and revision. */
 export interface Peer {
@@ -29,14 +32,29 @@ export interface Peer {
 type Headers = Record<string, string>;
 
 const ABOUT = { name: "llmc-conformance", version: "1.0.0" };
-const CAPABILITIES = { elicitation: {} };
 const ANSWER = { action: "accept", content: { username: "ada", email: "ada@example.org" } } as const;
 
-/** How the user of a client answers a question; the messages are what they are shown. */
-type AnswerQuestion = (message: string) => {
+interface Answer {
   readonly action: "accept" | "decline" | "cancel";
   readonly content?: Record<string, string>;
-};
+}
+
+/** How the user of a client answers a question; the messages are what they are shown. */
+export type AnswerQuestion = (message: string) => Answer | Promise<Answer>;
+
+/** Where the server is: its address, or the arguments with which the client starts it. */
+export type Where = URL | readonly string[];
+
+const programOf = (args: readonly string[]) => ({
+  command: launcher,
+  args: ["serve", "--stdio", ...args],
+  env: cleanEnv(),
+  cwd: "/",
+  stderr: "ignore" as const,
+});
+
+const capabilitiesOf = (answer: AnswerQuestion | "unable") =>
+  answer === "unable" ? {} : { elicitation: {} };
 
 const firstText = (blocks: readonly unknown[]): string => {
   const [block] = blocks;
@@ -46,23 +64,26 @@ const firstText = (blocks: readonly unknown[]): string => {
 
 /** The 1.x library, which most clients are built on: revision 2025-11-25 with a session. */
 export const connectVersion1 = async (
-  url: URL,
+  where: Where,
   headers: Headers = {},
-  answer: AnswerQuestion = () => ANSWER,
+  answer: AnswerQuestion | "unable" = () => ANSWER,
 ): Promise<Peer> => {
-  const client = new Client1(ABOUT, { capabilities: CAPABILITIES });
+  const client = new Client1(ABOUT, { capabilities: capabilitiesOf(answer) });
   const news: string[] = [];
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => void news.push("tools"));
   client.setNotificationHandler(
     ResourceUpdatedNotificationSchema,
     ({ params }) => void news.push(params.uri),
   );
-  client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({ ...answer(params.message) }));
-  const transport = new Http1(url, { requestInit: { headers } });
+  if (answer !== "unable")
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({
+      ...(await answer(params.message)),
+    }));
+  const http = where instanceof URL ? new Http1(where, { requestInit: { headers } }) : undefined;
   // The library's own types do not agree under exactOptionalPropertyTypes.
-  await client.connect(transport as Transport);
+  await client.connect((http ?? new Stdio1(programOf(where as readonly string[]))) as Transport);
   return {
-    revision: transport.protocolVersion,
+    revision: http?.protocolVersion,
     serverName: client.getServerVersion()?.name,
     tools: async () => (await client.listTools()).tools.map(({ name }) => name),
     call: async (name, args = {}, onProgress) => {
@@ -79,7 +100,7 @@ export const connectVersion1 = async (
     unwatch: async (uri) => void (await client.unsubscribeResource({ uri })),
     news,
     close: async () => {
-      await transport.terminateSession();
+      await http?.terminateSession();
       await client.close();
     },
   };
@@ -87,13 +108,13 @@ export const connectVersion1 = async (
 
 /** The 2.x library: `legacy` speaks 2025-11-25, `modern` speaks 2026-07-28 and listens on a stream of its own. */
 export const connectVersion2 = async (
-  url: URL,
+  where: Where,
   era: "legacy" | "modern",
   headers: Headers = {},
-  answer: AnswerQuestion = () => ANSWER,
+  answer: AnswerQuestion | "unable" = () => ANSWER,
 ): Promise<Peer> => {
   const client = new Client2(ABOUT, {
-    capabilities: CAPABILITIES,
+    capabilities: capabilitiesOf(answer),
     versionNegotiation: { mode: era === "modern" ? { pin: "2026-07-28" } : "legacy" },
   });
   const news: string[] = [];
@@ -102,9 +123,12 @@ export const connectVersion2 = async (
     "notifications/resources/updated",
     ({ params }) => void news.push(params.uri),
   );
-  client.setRequestHandler("elicitation/create", ({ params }) => ({ ...answer(params.message) }));
-  const transport = new Http2(url, { requestInit: { headers } });
-  await client.connect(transport);
+  if (answer !== "unable")
+    client.setRequestHandler("elicitation/create", async ({ params }) => ({
+      ...(await answer(params.message)),
+    }));
+  const http = where instanceof URL ? new Http2(where, { requestInit: { headers } }) : undefined;
+  await client.connect(http ?? new Stdio2(programOf(where as readonly string[])));
   const lists = era === "modern" ? await client.listen({ toolsListChanged: true }) : undefined;
   const watched = new Map<string, { close(): Promise<void> }>();
   return {
@@ -131,7 +155,7 @@ export const connectVersion2 = async (
     news,
     close: async () => {
       await lists?.close();
-      if (era === "legacy") await transport.terminateSession();
+      if (era === "legacy") await http?.terminateSession();
       await client.close();
     },
   };

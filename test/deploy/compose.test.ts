@@ -52,7 +52,7 @@ describe("REQ-P2: compose", () => {
     expect(context).toBe(REPOSITORY);
     expect(existsSync(join(context, service.build.dockerfile))).toBe(true);
     const known = stages.flatMap(({ instructions }) =>
-      instructions.flatMap(({ name, text: words }) => (name === "ARG" ? words.split("=")[0] : [])),
+      instructions.flatMap(({ name, text: argument }) => (name === "ARG" ? argument.split("=")[0] : [])),
     );
     expect(known).toEqual(expect.arrayContaining(Object.keys(service.build.args)));
   });
@@ -82,8 +82,8 @@ describe("REQ-P2: compose", () => {
     const named = service.volumes.filter((volume) => typeof volume === "string");
     expect(named).toEqual(["llmc-data:/app/.llmc", "llmc-state:/var/lib/llmc"]);
     expect(Object.keys(compose.volumes)).toEqual(["llmc-data", "llmc-state"]);
-    for (const place of ["/app/.llmc", userFolders(Object.fromEntries(imageEnv), "/tmp").state])
-      expect(instructionOf(runtime, "VOLUME")).toContain(place);
+    for (const folder of ["/app/.llmc", userFolders(Object.fromEntries(imageEnv), "/tmp").state])
+      expect(instructionOf(runtime, "VOLUME")).toContain(folder);
     expect(bind?.target).toBe("/app");
     expect(bind?.bind.create_host_path).toBe(false);
     expect(filled(bind?.read_only ?? "")).toBe("true");
@@ -119,9 +119,9 @@ describe("REQ-P2: compose", () => {
 const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
 
 const selfSigned = (): Record<string, string> => {
-  const words =
+  const options =
     "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=llmc.example.org";
-  const { stdout } = spawnSync("openssl", [...words.split(" "), "-keyout", "-"], { encoding: "utf8" });
+  const { stdout } = spawnSync("openssl", [...options.split(" "), "-keyout", "-"], { encoding: "utf8" });
   const [key = "", certificate = ""] = stdout.split(/(?=-----BEGIN CERTIFICATE)/);
   return { "tls.key": key, "tls.crt": certificate };
 };

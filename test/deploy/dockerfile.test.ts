@@ -5,7 +5,7 @@ import { ENTRIES } from "../../src/config/sections.ts";
 import { userFolders } from "../../src/config/user-folders.ts";
 import { createContextFilter, REPOSITORY, readFromRoot } from "./context.ts";
 import { copyOf, execOf, type Instruction, parseDockerfile } from "./dockerfile.ts";
-import { imageEnv, imagePlaces, instructionOf, OTHER_VARIABLES, runtime, sourceOf, stages } from "./image.ts";
+import { imageEnv, imagePaths, instructionOf, OTHER_VARIABLES, runtime, sourceOf, stages } from "./image.ts";
 
 const inContext = createContextFilter(readFromRoot(".dockerignore"));
 
@@ -17,8 +17,8 @@ const programsOf = ({ text }: Instruction): string[] =>
 
 const packages = runtime.instructions.flatMap(({ name, text }) =>
   name === "RUN"
-    ? [...text.matchAll(/apt-get install ([^&]*)/g)].flatMap(([, words = ""]) =>
-        words.split(/\s+/).filter((word) => word !== "" && !word.startsWith("-")),
+    ? [...text.matchAll(/apt-get install ([^&]*)/g)].flatMap(([, list = ""]) =>
+        list.split(/\s+/).filter((word) => word !== "" && !word.startsWith("-")),
       )
     : [],
 );
@@ -148,7 +148,7 @@ describe("REQ-P2: what reaches the build", () => {
   test("everything in the repository's root that is not named stays out", () => {
     const out = readdirSync(REPOSITORY).filter((name) => !inContext(name));
     expect(out).toEqual(expect.arrayContaining([".git", "node_modules", "test", "docs"]));
-    expect([...imagePlaces.keys()].filter((place) => !/^\/(opt|etc)\/llmc(\/|$)/.test(place))).toEqual([]);
+    expect([...imagePaths.keys()].filter((target) => !/^\/(opt|etc)\/llmc(\/|$)/.test(target))).toEqual([]);
   });
 });
 

@@ -77,13 +77,13 @@ export const parseDockerfile = (text: string): readonly Stage[] => {
 };
 
 export const copyOf = ({ text }: Instruction): Copy => {
-  const words = text.split(/\s+/);
-  const flags = words.filter((word) => word.startsWith("--"));
-  const places = words.filter((word) => !word.startsWith("--"));
-  const target = places.at(-1) ?? "";
+  const tokens = text.split(/\s+/);
+  const flags = tokens.filter((word) => word.startsWith("--"));
+  const paths = tokens.filter((word) => !word.startsWith("--"));
+  const target = paths.at(-1) ?? "";
   return {
     from: flags.find((flag) => flag.startsWith("--from="))?.slice("--from=".length),
-    sources: places.slice(0, -1),
+    sources: paths.slice(0, -1),
     target,
   };
 };

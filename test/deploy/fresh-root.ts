@@ -93,11 +93,11 @@ export const copyStep = (
   keeps: (path: string) => boolean,
 ): void => {
   const isFolder = target.endsWith("/") || sources.length > 1;
-  const place = join(root, resolve(folder, target));
+  const destination = join(root, resolve(folder, target));
   for (const source of sources) {
     const path = join(from, source);
     // The content of a folder is copied, and a file into a folder.
-    const to = !statSync(path).isDirectory() && isFolder ? join(place, basename(source)) : place;
+    const to = !statSync(path).isDirectory() && isFolder ? join(destination, basename(source)) : destination;
     mkdirSync(dirname(to), { recursive: true });
     cpSync(path, to, {
       recursive: true,

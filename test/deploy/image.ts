@@ -17,8 +17,8 @@ export const instructionOf = (stage: Stage, name: string): string => {
 
 export const imageEnv: ReadonlyMap<string, string> = pairsOf(instructionOf(runtime, "ENV"));
 
-/** ObeyedPaths of the image that a COPY fills, with the place in the repository that it comes from (or `STAGE:PATH`). */
-export const imagePlaces: ReadonlyMap<string, string> = new Map(
+/** Paths of the image that a COPY fills, with the path in the repository that they come from (or `STAGE:PATH`). */
+export const imagePaths: ReadonlyMap<string, string> = new Map(
   runtime.instructions
     .filter(({ name }) => name === "COPY")
     .flatMap((one) => {
@@ -26,17 +26,17 @@ export const imagePlaces: ReadonlyMap<string, string> = new Map(
       const intoFolder = target.endsWith("/") || sources.length > 1;
       return sources.map((source) => {
         const isFile = from === undefined && statSync(join(REPOSITORY, source)).isFile();
-        const place = isFile && intoFolder ? join(target, basename(source)) : resolve("/", target);
-        return [place, from === undefined ? source : `${from}:${source}`] as const;
+        const inImage = isFile && intoFolder ? join(target, basename(source)) : resolve("/", target);
+        return [inImage, from === undefined ? source : `${from}:${source}`] as const;
       });
     }),
 );
 
 /** The file of the repository behind a path in the image; undefined: the image has no such file of ours. */
 export const sourceOf = (path: string): string | undefined => {
-  for (const [place, source] of imagePlaces) {
-    if (place === path) return source;
-    if (path.startsWith(`${place}/`)) return join(source, path.slice(place.length + 1));
+  for (const [inImage, source] of imagePaths) {
+    if (inImage === path) return source;
+    if (path.startsWith(`${inImage}/`)) return join(source, path.slice(inImage.length + 1));
   }
   return undefined;
 };

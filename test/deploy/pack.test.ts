@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packAssets } from "../../scripts/pack-assets.ts";
 import { EXTRAS } from "../../src/base/extras-table.ts";
 import { VERSION } from "../../src/wiring/version.ts";
+import { pageOf, pdfOf } from "../documents/pdf.ts";
 import { cleanEnv } from "../workspace.ts";
 import { REPOSITORY, readFromRoot } from "./context.ts";
 
@@ -27,9 +28,9 @@ const linkProductionModules = (folder: string): void => {
   // The package `node` is how the tester's machine has the right one; a user brings it along.
   const names = Object.keys({ ...manifest.dependencies, node: "" });
   for (const name of names) {
-    const place = join(folder, "node_modules", name);
-    mkdirSync(dirname(place), { recursive: true });
-    symlinkSync(join(REPOSITORY, "node_modules", name), place);
+    const packageFolder = join(folder, "node_modules", name);
+    mkdirSync(dirname(packageFolder), { recursive: true });
+    symlinkSync(join(REPOSITORY, "node_modules", name), packageFolder);
   }
 };
 
@@ -51,7 +52,7 @@ describe("REQ-P2: the published package", () => {
     for (const name of ["package.json", ...manifest.files.filter((file) => file !== "dist")])
       cpSync(join(REPOSITORY, name), join(staged, name), { recursive: true });
     // How small the grammars become is measured by `npm run bench -- install`.
-    packAssets(join(staged, "assets"), 1);
+    await packAssets(join(staged, "assets"), 1);
     await run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], { cwd: staged });
     await run("tar", ["-xzf", join(folder, `llmc-mcp-${VERSION}.tgz`), "-C", folder]);
     program = join(folder, "package");
@@ -67,9 +68,28 @@ describe("REQ-P2: the published package", () => {
   });
 
   test("npm installs no extra by itself, and each is in the table of extras", () => {
-    const extras = Object.values(EXTRAS).flatMap(({ packages }): readonly string[] => packages);
+    const extras = [...new Set(Object.values(EXTRAS).flatMap(({ packages }): readonly string[] => packages))];
     expect(Object.keys(manifest.peerDependencies).sort()).toEqual(extras.toSorted());
     for (const name of extras) expect(manifest.peerDependenciesMeta[name]?.optional, name).toBe(true);
+  });
+
+  test("REQ-K1 reads documents with the parsers that it carries, confined", async () => {
+    const script = `
+      import { createDocumentParser } from ${JSON.stringify(join(program, "dist/documents/parser/document-parser.js"))};
+      await using parser = createDocumentParser();
+      const input = JSON.parse(process.argv[1]);
+      for (const { name, text } of input) {
+        const { sections } = await parser.parse({ bytes: Buffer.from(text, "latin1"), name });
+        console.log(name, JSON.stringify(sections.map(({ text }) => text)));
+      }`;
+    const input = [
+      { name: "a.md", text: "# One\n\nText" },
+      { name: "a.html", text: "<h1>One</h1>Text" },
+      { name: "a.pdf", text: pdfOf([pageOf("Text")]).toString("latin1") },
+    ];
+    const args = ["--input-type=module", "-e", script, JSON.stringify(input)];
+    const { stdout } = await run(process.execPath, args, { env: ownEnv() });
+    expect(stdout).toBe('a.md ["Text"]\na.html ["Text"]\na.pdf ["Text"]\n');
   });
 
   test("brings at most 80 packages, itself included (`npm run bench -- install` measures a real install)", () => {
@@ -130,16 +150,16 @@ describe("REQ-P2: the published package", () => {
       ["serve", "--http", "--port", "0", "--root", root, "--mode", "classic"],
       { cwd: "/", env: { ...ownEnv(), LLMC_MCP_TOKEN: TOKEN }, stdio: ["ignore", "pipe", "pipe"] },
     );
-    let said = "";
+    let output = "";
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding("utf8").on("data", (text: string) => {
-        said += text;
+        output += text;
       });
     const exited = once(child, "close");
     try {
-      while (!said.includes("/mcp ") && child.exitCode === null)
+      while (!output.includes("/mcp ") && child.exitCode === null)
         await Promise.race([once(child.stdout, "data"), exited]);
-      const url = /http:\/\/[^/\s]+(?=\/mcp)/.exec(said)?.[0] ?? said;
+      const url = /http:\/\/[^/\s]+(?=\/mcp)/.exec(output)?.[0] ?? output;
       const post = async (path: string, body: unknown): Promise<string> => {
         const headers = { "content-type": "application/json", "x-llmc-token": TOKEN };
         return (await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })).text();

@@ -104,9 +104,13 @@ const exercise = async (trial: Trial, image: Image, say: (text: string) => void)
 
 const tryOnce = async (image: Image, engine: Engine, say: (text: string) => void): Promise<void> => {
   const [uid = 0, gid = 0] = image.user.split(":").map(Number);
-  const place = mkdtempSync(join(tmpdir(), "llmc-trial-"));
-  const [workspace, data, state] = [join(place, "workspace"), join(place, "data"), join(place, "state")];
-  for (const folder of [place, workspace, data, state, join(workspace, ".llmc")]) {
+  const trialFolder = mkdtempSync(join(tmpdir(), "llmc-trial-"));
+  const [workspace, data, state] = [
+    join(trialFolder, "workspace"),
+    join(trialFolder, "data"),
+    join(trialFolder, "state"),
+  ];
+  for (const folder of [trialFolder, workspace, data, state, join(workspace, ".llmc")]) {
     mkdirSync(folder, { recursive: true });
     chownSync(folder, uid, gid);
   }
@@ -164,7 +168,7 @@ const tryOnce = async (image: Image, engine: Engine, say: (text: string) => void
     if (child.exitCode === null && first !== undefined) process.kill(Number(first), "SIGKILL");
     child.kill("SIGKILL");
     await exited;
-    rmSync(place, { recursive: true, force: true });
+    rmSync(trialFolder, { recursive: true, force: true });
   }
 };
 

@@ -26,7 +26,7 @@ const openHome = (files: Readonly<Record<string, string>> = {}) => {
   };
 };
 
-const SAYS = '#!/bin/sh\necho "said by $0"\n';
+const SCRIPT = '#!/bin/sh\necho "said by $0"\n';
 
 describe("REQ-D15 REQ-X1: llmc allow", () => {
   test("a program of the system is allowed by name, in a new hybrid file that is trusted at once", async () => {
@@ -50,7 +50,7 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
 
   test("--user writes the user's own config.toml, which counts in every workspace without a list of its own", async () => {
     const { home, llmc, config, run, addProgram } = openHome();
-    addProgram("project/node_modules/.bin/tool", SAYS);
+    addProgram("project/node_modules/.bin/tool", SCRIPT);
     expect((await llmc(["allow", "--user", "tool", "--yes"])).err).toContain("lies in this workspace");
     const { code, out } = await llmc(["allow", "--user", "env", "--yes"]);
     expect([code, out]).toEqual([0, expect.stringContaining(join(home, ".config/llmc/config.toml"))]);
@@ -70,8 +70,8 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
 
   test("a path that is allowed later is what its name stands for", async () => {
     const { home, llmc, run, addProgram, project } = openHome();
-    addProgram(".local/bin/tool", SAYS.replace("$0", "the user's"));
-    addProgram("project/.venv/bin/tool", SAYS.replace("$0", "the workspace's"));
+    addProgram(".local/bin/tool", SCRIPT.replace("$0", "the user's"));
+    addProgram("project/.venv/bin/tool", SCRIPT.replace("$0", "the workspace's"));
     const PATH = `${join(home, ".local/bin")}:/usr/bin:/bin`;
     expect((await llmc(["allow", "tool", "--yes"], { PATH })).code).toBe(0);
     expect((await run("tool")).out).toContain("the user's");
@@ -109,7 +109,7 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
 
   test("llmc init offers no programs that are allowed already", async () => {
     const { home, llmc, addProgram } = openHome({ "project/package.json": "{}" });
-    for (const name of ["node", "npm", "npx"]) addProgram(`.local/bin/${name}`, SAYS);
+    for (const name of ["node", "npm", "npx"]) addProgram(`.local/bin/${name}`, SCRIPT);
     const PATH = `${join(home, ".local/bin")}:/usr/bin:/bin`;
     const offer = "This looks like a project for node: llmc allow";
     expect((await llmc(["init", "--print"], { PATH })).err).toContain(offer);
@@ -122,9 +122,9 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
       "project/llmc.toml":
         '[mcp]\nmode = "hybrid"\n[mcp.hybrid]\npromoted_tools = ["stat", "linux_proc_stopp"]\n',
     });
-    const told = "mcp.hybrid.promoted_tools names what is no tool: linux_proc_stopp";
-    expect((await llmc(["config", "validate"])).err).toContain(told);
-    expect((await llmc(["doctor"])).out).toContain(told);
+    const problem = "mcp.hybrid.promoted_tools names what is no tool: linux_proc_stopp";
+    expect((await llmc(["config", "validate"])).err).toContain(problem);
+    expect((await llmc(["doctor"])).out).toContain(problem);
   });
 
   test("a line is refused with all programs that it lacks", async () => {
@@ -170,8 +170,8 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
 
   test("an allowed program of the workspace is called by its path, and each path is the program that it names", async () => {
     const { home, llmc, addProgram, run, project } = openHome();
-    addProgram("project/scripts/build.sh", SAYS);
-    addProgram(".pyenv/versions/3.11.7/bin/python3.11", SAYS);
+    addProgram("project/scripts/build.sh", SCRIPT);
+    addProgram(".pyenv/versions/3.11.7/bin/python3.11", SCRIPT);
     symlinkSync("python3.11", join(home, ".pyenv/versions/3.11.7/bin/python"));
     mkdirSync(join(project, ".venv/bin"), { recursive: true });
     writeFileSync(join(project, ".venv/pyvenv.cfg"), "");
@@ -199,7 +199,7 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
 
   test("doctor counts a program that was allowed by its path, whatever the system has by its name", async () => {
     const { llmc, addProgram } = openHome();
-    addProgram(".pyenv/versions/3.11.7/bin/pytest", SAYS);
+    addProgram(".pyenv/versions/3.11.7/bin/pytest", SCRIPT);
     const absent = async () =>
       /not in the system's folders: (.*)/.exec((await llmc(["doctor"])).out)?.[1] ?? "";
     expect(await absent()).toMatch(/\bpytest\b/);
@@ -209,7 +209,7 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
 
   test("in an activated virtual environment, what the shell runs is allowed, and the notes say so", async () => {
     const { llmc, addProgram, run, project } = openHome();
-    addProgram("project/.venv/bin/env", SAYS);
+    addProgram("project/.venv/bin/env", SCRIPT);
     const activated = { VIRTUAL_ENV: `${project}/.venv`, PATH: `${project}/.venv/bin:/usr/bin:/bin` };
     expect((await llmc(["allow", "env", "--print"])).out).toContain(
       `note: the workspace has one of its own; llmc allow ${project}/.venv/bin/env allows that one instead`,
@@ -226,7 +226,7 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
     const { code, err } = await llmc(["allow", "env", "no-such-program", "--yes"]);
     expect(code).toBe(5);
     expect(err).toContain('There is no program "no-such-program"');
-    for (const place of [
+    for (const named of [
       "the system's folders",
       "node_modules/.bin",
       ".venv/bin",
@@ -234,7 +234,7 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
       "pyenv",
       "~/.cargo/bin",
     ])
-      expect(err).toContain(place);
+      expect(err).toContain(named);
     expect(() => config()).toThrow();
   });
 
@@ -282,7 +282,7 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
 describe("REQ-X1: llmc init", () => {
   test("knows the kind of project, and says how to allow its programs", async () => {
     const { llmc, addProgram } = openHome({ "project/Cargo.toml": "" });
-    addProgram(".local/bin/cargo", SAYS);
+    addProgram(".local/bin/cargo", SCRIPT);
     const { code, err } = await llmc(["init", "--print"]);
     expect(code).toBe(0);
     expect(err).toContain("project for rust: llmc allow cargo ");
@@ -290,8 +290,8 @@ describe("REQ-X1: llmc init", () => {
 
   test("a preset allows what the machine has, trusted, in the commented file", async () => {
     const { llmc, addProgram, config, run } = openHome({ "project/Cargo.toml": "", "project/yarn.lock": "" });
-    addProgram(".rustup/toolchains/stable-x/bin/cargo", SAYS);
-    addProgram(".local/bin/yarn", SAYS);
+    addProgram(".rustup/toolchains/stable-x/bin/cargo", SCRIPT);
+    addProgram(".local/bin/yarn", SCRIPT);
     const { err, code } = await llmc(["init", "--preset", "rust,node"]);
     expect(code).toBe(0);
     expect(err).toMatch(/Allowed: .*yarn, cargo/);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { UNANSWERED } from "../../src/core/contract.ts";
 import { verifyAudit } from "../../src/host/audit/verify.ts";
 import { openTestApp, TEST_CALLER } from "../app.ts";
 import { runLlmc } from "../command-line.ts";
@@ -142,7 +143,34 @@ describe("REQ-O5 what is recorded", () => {
     ]);
     expect(about[1]?.["decision"]).toEqual({ allowed: true, policies: ["llmc.commands"] });
     expect(app.metrics.over(1, "llmc_questions").counters).toEqual({
+      llmc_questions_asked_total: 2,
       'llmc_questions_total{answer="once"}': 2,
+    });
+  });
+
+  it("REQ-I5 a question that nobody answers, or that is one too many, is counted; the first is recorded, too", async () => {
+    const app = await openTestApp({
+      config: CLASSIC,
+      overrides: { "mcp.security.max_questions_per_minute": "1" },
+    });
+    const canAsk = (): boolean => true;
+    const asked = await app.ask("run_cmd", { command: "date" }, { canAsk });
+    if (asked.kind !== "questions") throw new Error(JSON.stringify(asked));
+    const { state } = asked;
+    expect(
+      await app.ask("run_cmd", { command: "date" }, { canAsk, state, answers: { grant: UNANSWERED } }),
+    ).toMatchObject({
+      kind: "error",
+      error: { hint: expect.stringMatching(/llmc allow.* The user was asked and did not answer/s) },
+    });
+    expect((await app.ask("run_cmd", { command: "arch" }, { canAsk })).kind).toBe("error");
+    expect(
+      (await rowsOf(app.root)).filter(({ kind }) => kind === "question").map(({ answer }) => answer),
+    ).toEqual(["unanswered"]);
+    expect(app.metrics.over(1, "llmc_questions").counters).toEqual({
+      llmc_questions_asked_total: 1,
+      llmc_questions_not_asked_total: 1,
+      'llmc_questions_total{answer="unanswered"}': 1,
     });
   });
 

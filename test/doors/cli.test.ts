@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { userFolders } from "../../src/config/user-folders.ts";
+import { keepToken } from "../../src/host/own-files/token-store.ts";
 import { tempWorkspace } from "../app.ts";
 import { type Ended, runLlmc, startLlmc } from "../command-line.ts";
 import { launcher } from "../workspace.ts";
@@ -93,6 +95,7 @@ describe("the command line", () => {
       ["tools"],
       ["usage"],
       ["locks"],
+      ["quarantine"],
       ["index"],
       ["search", "answer"],
       ["where-used", "answer"],
@@ -103,6 +106,7 @@ describe("the command line", () => {
       const { out, code } = await llmc(root, [...command, "--json"]);
       expect([command, code, typeof JSON.parse(out)]).toEqual([command, 0, "object"]);
     }
+    expect((await llmc(root, ["where-used", "answer", "--limit", "0"])).err).toContain("limit");
   });
 
   test("REQ-R4: search takes a report out of a file or from stdin", async () => {
@@ -130,28 +134,16 @@ describe("the command line", () => {
 
   test("REQ-D21: a file without a mode: tools and doctor say so with both prices", async () => {
     const root = tempWorkspace({ "llmc.toml": "[mcp]\n" });
-    const told =
+    const notice =
       /names no mode, so the mode is classic \(\d+ tools, \d+ tokens\).*hybrid.*\(8 tools, \d+ tokens\)/;
-    expect((await llmc(root, ["tools"])).err).toMatch(told);
-    expect((await llmc(root, ["doctor"])).out).toMatch(told);
+    expect((await llmc(root, ["tools"])).err).toMatch(notice);
+    expect((await llmc(root, ["doctor"])).out).toMatch(notice);
     expect((await llmc(tempWorkspace(), ["tools"])).err).toBe("");
     expect((await llmc(tempWorkspace(), ["doctor"])).out).toMatch(/mode +hybrid: 8 tools, \d+ tokens/);
   });
 
-  test("REQ-D26: what does not exist yet is neither offered nor described", async () => {
-    const root = tempWorkspace();
-    for (const args of [
-      ["tools"],
-      ["serve", "--help"],
-      ["init", "--all", "--print"],
-      ["config"],
-      ["completion", "bash"],
-    ]) {
-      const { out, code } = await llmc(root, args);
-      expect(code).toBe(0);
-      expect(out).not.toMatch(/rlm_query|kb_/);
-    }
-    expect((await llmc(root, ["tools", "--mode", "fancy"])).err).toContain(
+  test("an unknown mode is an error that names the modes", async () => {
+    expect((await llmc(tempWorkspace(), ["tools", "--mode", "fancy"])).err).toContain(
       "classic, hybrid, code_execution.",
     );
   });
@@ -192,6 +184,16 @@ describe("the command line", () => {
 
   test("token prints the one that serve --generate-token uses, and the environment's where it is set", async () => {
     const root = tempWorkspace();
+    const missing = await llmc(root, ["token"]);
+    expect(missing.out).toBe("");
+    expect(missing.err).toContain("No token was made for this workspace.\n");
+    expect(missing.err).toContain("llmc serve --http --generate-token");
+    expect(missing.code).toBe(5);
+    keepToken(
+      userFolders({ HOME: root }, root).state,
+      root,
+      () => "a-token-as-the-server-makes-them-0123456789",
+    );
     const first = (await llmc(root, ["token"])).out;
     expect(first).toMatch(/^[\w-]{32,}\n$/);
     expect((await llmc(root, ["token"])).out).toBe(first);
@@ -287,6 +289,9 @@ describe("the command line", () => {
     expect((await llmc(root, ["connect", "claude-code", "--yes", "--remove"])).code).toBe(0);
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(JSON.parse(before));
     expect((await llmc(root, ["connect", "claude-cod"])).err).toContain("claude-code");
+    const bare = await llmc(root, ["connect"]);
+    expect(bare.code).toBe(2);
+    expect(bare.err).toMatch(/No client was named\.\n.*Known clients: claude-code, .*jetbrains/);
     expect((await llmc(root, ["connect", "codex", "--print"])).out).toContain("[mcp_servers.llmc]");
   });
 

@@ -211,18 +211,18 @@ describe.concurrent("REQ-T11 custom modules", () => {
       "mods/m.mjs": `import { value } from "./lib/value.mjs";\n${toolModule('tool("told", () => value);')}`,
     });
     const server = await workspace.start({ args: WITH_MODULES });
-    const told = async (): Promise<string> => textOf(await server.call("told"));
-    expect(await told()).toBe("1");
+    const valueNow = async (): Promise<string> => textOf(await server.call("told"));
+    expect(await valueNow()).toBe("1");
     await workspace.write("mods/lib/value.mjs", values(2222));
-    expect(await told()).toBe("1");
+    expect(await valueNow()).toBe("1");
     server.process.kill("SIGHUP");
-    await expect.poll(told, { timeout: 20_000 }).toBe("2222");
+    await expect.poll(valueNow, { timeout: 20_000 }).toBe("2222");
     await workspace.write(
       "mods/m.mjs",
       `import { value } from "./lib/value.mjs";\n${toolModule('tool("told", () => value + 1);')}`,
     );
     server.process.kill("SIGHUP");
-    await expect.poll(told, { timeout: 20_000 }).toBe("2223");
+    await expect.poll(valueNow, { timeout: 20_000 }).toBe("2223");
   });
 });
 

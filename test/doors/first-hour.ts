@@ -18,7 +18,7 @@ export const firstScreen = (): { readonly npm: string; readonly clone: string } 
     .split("\n")
     .slice(0, FIRST_SCREEN)
     .join("\n");
-  const [npm, clone] = [...screen.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = ""]) => text);
+  const [clone, npm] = [...screen.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = ""]) => text);
   if (npm === undefined || clone === undefined) throw new Error("the first screen has lost its commands");
   return { npm, clone };
 };

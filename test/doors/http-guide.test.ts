@@ -21,6 +21,7 @@ const STATED_URL = `http://127.0.0.1:${ENTRIES.get("mcp.server.port")?.option.de
 const EXPECTED: Readonly<Record<string, RegExp>> = {
   "/health": /^\{"ok":true,"version":"v0"\}$/,
   "/tool": /"data":|event: result/,
+  "/invoke": /^\{"result":.*Demo.*"request_id"/,
   "/rag/search": /"src":"README.md#L\d+-L\d+".*"provenance":true/,
   "/invoke_agent": /\[MCP v0\] received/,
   "/openapi.json": /"openapi":"3.1.0"/,

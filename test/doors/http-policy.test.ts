@@ -41,19 +41,19 @@ forbid(principal == Principal::"bob", action == Action::"rag_bootload", resource
   );
   const agent = { session_id: "s", role: "Otto", user_msg: "hello", inject_context: "none" };
   const boot = { session_id: "s", task_id: "t" };
-  const said = async (path: string, body: unknown, who: Who): Promise<string> =>
+  const messageOf = async (path: string, body: unknown, who: Who): Promise<string> =>
     (await door.post(path, body, who)).text();
-  expect(await said("/invoke_agent", agent, BOB)).toContain(
+  expect(await messageOf("/invoke_agent", agent, BOB)).toContain(
     "The policy bob-asks-nobody does not allow invoke_agent.",
   );
-  expect(await said("/rag/bootload", boot, BOB)).toContain(
+  expect(await messageOf("/rag/bootload", boot, BOB)).toContain(
     "The policy bob-boots-nothing does not allow rag_bootload.",
   );
   for (const [path, body] of [
     ["/invoke_agent", agent],
     ["/rag/bootload", boot],
   ] as const)
-    expect(await said(path, body, ANN), path).not.toContain("FORBIDDEN");
+    expect(await messageOf(path, body, ANN), path).not.toContain("FORBIDDEN");
   const metrics = async (who: Who) => (await fetch(`${door.url}/metrics`, { headers: who })).json();
   expect(await metrics(ANN)).toMatchObject({ message: expect.stringContaining('lacks the scope "metrics"') });
 });

@@ -25,6 +25,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["call", "linux_fs_write", "--args", '{"path":"x","content":"y"}'],
   ["usage"],
   ["locks"],
+  ["quarantine"],
   ["tools"],
   ["config", "validate"],
   ["trust", "--yes"],

@@ -137,8 +137,18 @@ describe("REQ-I4: llmc policy explain", () => {
     expect((await explain(user, "run_cmd", "--program", "npm"))[1]).toMatchObject({
       outcome: "ask",
       meaning: expect.stringMatching(
-        /^The user is asked: "Allow this program\?".* llmc allow npm permits it/,
+        /^The user is asked: "Allow this command\?".* llmc allow npm permits it/,
       ),
+    });
+    // The tool alone is allowed, which says nothing about the flow.
+    const asked = { outcome: "ask", meaning: expect.stringContaining('"Allow flow execution?"') };
+    expect((await explain(user, "kb_compose_flow"))[1]).toMatchObject({
+      about: "kb_compose_flow runs any flow (--flow names one)",
+      ...asked,
+    });
+    expect((await explain(user, "kb_compose_flow", "--flow", "x"))[1]).toMatchObject({
+      about: "kb_compose_flow runs the flow x",
+      ...asked,
     });
     expect((await explain(user, "run_cmd", "--program", "ls"))[1]).toMatchObject({ outcome: "allow" });
     expect((await explain(user, "run_cmd", "--program", "git", "--power", "git:write"))[1]).toMatchObject({
@@ -172,7 +182,7 @@ describe("REQ-I4: llmc policy explain", () => {
     const user = createUser({ "a.cedar": "nonsense" });
     expect((await explain(user, "stat"))[0]).toMatchObject({
       outcome: "deny",
-      meaning: expect.stringContaining("until a.cedar:1:9 is mended"),
+      meaning: expect.stringContaining("until a.cedar:1:9 is fixed"),
     });
     const unknown = await user.llmc("policy", "explain", "statt");
     expect(unknown).toMatchObject({ err: expect.stringContaining("Did you mean stat?") });
@@ -228,7 +238,7 @@ describe("REQ-I4: llmc policy test", () => {
       [{ action: "ask_model", resource: { type: "Host", id: "x", allowlisted: true }, expect: "deny" }],
       "no field allowlisted",
     ],
-    ["an unknown type", [{ action: "stat", resource: 'Flow::"x"', expect: "deny" }], "no type Flow"],
+    ["an unknown type", [{ action: "stat", resource: 'Nothing::"x"', expect: "deny" }], "no type Nothing"],
     ["an unknown outcome", [{ action: "stat", expect: "maybe" }], "allow, deny or ask"],
   ])("%s is an error, not a test that passes", async (_what, cases, message) => {
     const { llmc, root } = createUser({});

@@ -87,14 +87,4 @@ describe("REQ-P1: blocks of the README paste as they are", () => {
     ])
       expect(screen).toContain(text);
   });
-
-  test("REQ-D26: pages name no tools and modes that do not exist", () => {
-    for (const page of [
-      "README.md",
-      "docs/reference/tools.md",
-      "docs/reference/config.md",
-      "docs/guides/connect.md",
-    ])
-      expect(readFileSync(join(ROOT, page), "utf8")).not.toMatch(/rlm_query|kb_\w+`/);
-  });
 });

@@ -14,7 +14,8 @@ import { registerHooks } from "node:module";
 import { writeFileSync } from "node:fs";
 const loaded = [];
 registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
-process.on("exit", () => writeFileSync(process.env.NOTED, JSON.stringify(loaded)));
+const name = process.argv[1].replace(/^.*[/]/, "");
+process.on("exit", () => writeFileSync(process.env.NOTED + "/" + name, JSON.stringify(loaded)));
 `;
 
 const REQUESTS = [
@@ -38,11 +39,21 @@ interface Start {
   readonly loaded: readonly string[];
 }
 
+/** The forms of the server, and the program that does the work in each. */
+const ONE_PROCESS = {
+  form: "one process",
+  flags: ["--set", "mcp.subprocess=false"],
+  program: "supervise.ts",
+} as const;
+const CORE = { form: "the core", flags: [], program: "serve-core.ts" } as const;
+
 /** A client that asks for the list and leaves. */
-const start = async (...args: readonly string[]): Promise<Start> => {
-  const root = tempWorkspace();
-  const noted = join(tempWorkspace(), "modules.json");
-  const child = spawn(launcher, ["serve", "--stdio", "--root", root, ...args], {
+const start = async (
+  { flags, program }: typeof ONE_PROCESS | typeof CORE,
+  ...args: readonly string[]
+): Promise<Start> => {
+  const [root, noted] = [tempWorkspace(), tempWorkspace()];
+  const child = spawn(launcher, ["serve", "--stdio", "--root", root, ...flags, ...args], {
     env: {
       ...cleanEnv(),
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(NOTE_MODULES)}`,
@@ -55,7 +66,7 @@ const start = async (...args: readonly string[]): Promise<Start> => {
   const lines = (await text).join("").trim().split("\n");
   const answers = lines.map((line) => JSON.parse(line) as { id?: number; result?: { tools?: object[] } });
   const tools = answers.find(({ id }) => id === 2)?.result?.tools as readonly { readonly name: string }[];
-  const urls = JSON.parse(readFileSync(noted, "utf8")) as readonly string[];
+  const urls = JSON.parse(readFileSync(join(noted, program), "utf8")) as readonly string[];
   // Engines are loaded a while after the start, which a busy machine may not see the end of before that.
   const engines = urls.indexOf(`file://${SRC}/wiring/engines.ts`);
   return {
@@ -68,9 +79,9 @@ const start = async (...args: readonly string[]): Promise<Start> => {
 const fileOf = (name: string): string =>
   `src/tools/${name.replace(/^\d+_/, "").toLowerCase().replaceAll("_", "-")}.ts`;
 
-describe("what a client waits for", () => {
+describe.each([ONE_PROCESS, CORE])("what a client waits for: $form", (form) => {
   test("REQ-P5: a start in hybrid mode loads the tools that it lists, and no others", async () => {
-    const { listed, loaded } = await start();
+    const { listed, loaded } = await start(form);
     expect(listed).toContain("linux_fs_edit");
     expect(listed.map(fileOf).filter((file) => !loaded.includes(file))).toEqual([]);
     const hidden = allTools.map(({ name }) => name).filter((name) => !listed.includes(name));
@@ -79,24 +90,27 @@ describe("what a client waits for", () => {
   });
 
   test("REQ-P5: a tool that is promoted is loaded with its mode", async () => {
-    const { listed, loaded } = await start("--set", "mcp.hybrid.promoted_tools=stat");
+    const { listed, loaded } = await start(form, "--set", "mcp.hybrid.promoted_tools=stat");
     expect(listed).toContain("stat");
     expect(loaded).toContain("src/tools/stat.ts");
     expect(loaded).not.toContain("src/tools/run-cmd.ts");
   });
+});
 
+// The core also loads what its socket takes, which no client waits for: the front lists from what the last start left.
+describe("what a client of one process waits for", () => {
   test.each(["hybrid", "classic"])(
     "REQ-P5: a start in %s mode loads no engine and no large library",
     async (mode) => {
-      const { loaded } = await start("--mode", mode);
-      expect(loaded).toContain("src/mcp/stdio.ts");
+      const { loaded } = await start(ONE_PROCESS, "--mode", mode);
+      expect(loaded).toContain("src/core/call.ts");
       const large =
         /node_modules\/(@ai-sdk|@opentelemetry|@pydantic|@vscode|better-sqlite3|commander|fastify|gpt-tokenizer|ioredis|koffi|pg|prom-client|smol-toml|toml-eslint-parser|tree-sitter-wasm|usearch|web-tree-sitter|ws)\//;
       expect(loaded.filter((url) => large.test(url))).toEqual([]);
       expect(loaded.filter((url) => /\/zod\/v4\/locales\/(?!en\.|index\.)/.test(url))).toEqual([]);
       // What is being written is known to the configuration, too, and loads nothing else.
       const rooms =
-        /^src\/(host\/(run\/(?!live-writers)|read|reach|state|processes|search|write)|symbols|syntax|retrieve\/(?!options)|envelope\/(?!options|settings)|http\/(?!options|auth\/scopes)|llm\/(?!options|model-name))/;
+        /^src\/(host\/(run\/(?!live-writers)|read|reach|state|processes|search|write)|symbols|syntax|retrieve\/(?!options)|envelope\/(?!options|settings)|http\/(?!options|auth\/scopes)|llm\/(?!options|model-name|providers\.))/;
       expect(loaded.filter((url) => rooms.test(url))).toEqual([]);
       expect(loaded.filter((url) => /^node:(sqlite|http|https|child_process|crypto)$/.test(url))).toEqual([]);
     },

@@ -29,7 +29,7 @@ interface Given {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-interface Told {
+interface Finished {
   readonly status: number | null;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
@@ -42,13 +42,13 @@ const environment = (env: Given["env"]): Record<string, string | undefined> => (
   ...env,
 });
 
-const run = (program: string, args: readonly string[], { cwd, input = "", env }: Given): Told => {
+const run = (program: string, args: readonly string[], { cwd, input = "", env }: Given): Finished => {
   const done = spawnSync(program, args, { cwd, input, env: environment(env), maxBuffer: 1e9 });
   return { status: done.status, stdout: done.stdout, stderr: done.stderr, text: done.stdout.toString() };
 };
 
 /** te as people start it: the launcher, its Node, and a process of its own. */
-const startTe = (args: readonly string[], given: Given): Told => run(launcher, args, given);
+const startTe = (args: readonly string[], given: Given): Finished => run(launcher, args, given);
 
 /** Files in place of pipes: what is written to them can be read when te has ended. */
 const openStreams = (folder: string, input: string | Buffer) => {
@@ -68,7 +68,7 @@ const openStreams = (folder: string, input: string | Buffer) => {
 };
 
 /** te in this process, without the start of Node that a hundred commands would have to wait for. */
-const te = async (args: readonly string[], { cwd, input = "", env }: Given): Promise<Told> => {
+const te = async (args: readonly string[], { cwd, input = "", env }: Given): Promise<Finished> => {
   const { streams, end } = openStreams(tempWorkspace(), input);
   const whole = environment(env);
   const status = await runTe(args, tePartsOf({ cwd, env: whole, home: whole["HOME"] ?? cwd, streams }));
@@ -120,10 +120,10 @@ describe("te", () => {
     writeFileSync(join(cwd, "c.bin"), Buffer.from([0xff, 0xfe, 0x00, 0x41, 0x0a, 0x80]));
     const plain = run(program, args, { cwd });
     for (const own of [[], ["--raw"]]) {
-      const told = await te([...own, program, ...args], { cwd });
-      expect(told.status).toBe(plain.status);
-      expect(told.stderr).toEqual(plain.stderr);
-      expect(told.stdout).toEqual(plain.stdout);
+      const finished = await te([...own, program, ...args], { cwd });
+      expect(finished.status).toBe(plain.status);
+      expect(finished.stderr).toEqual(plain.stderr);
+      expect(finished.stdout).toEqual(plain.stdout);
     }
     expect((await documentOf([program, ...args], { cwd })).exit_code).toBe(plain.status);
   });
@@ -132,9 +132,13 @@ describe("te", () => {
     const cwd = repository();
     const bytes = randomBytes(3_000_000);
     writeFileSync(join(cwd, "big.bin"), bytes);
-    const told = startTe(["--raw", "cat", "big.bin"], { cwd });
-    expect([told.status, told.stderr.toString(), told.stdout.length]).toEqual([0, "", bytes.length]);
-    expect(told.stdout.equals(bytes)).toBe(true);
+    const finished = startTe(["--raw", "cat", "big.bin"], { cwd });
+    expect([finished.status, finished.stderr.toString(), finished.stdout.length]).toEqual([
+      0,
+      "",
+      bytes.length,
+    ]);
+    expect(finished.stdout.equals(bytes)).toBe(true);
     expect(startTe(["--raw", "cat"], { cwd, input: bytes }).stdout.equals(bytes)).toBe(true);
     const both = execFileSync("sh", ["-c", `${launcher} --raw sh -c 'echo 1; echo 2 >&2; echo 3' 2>&1`], {
       cwd,
@@ -177,9 +181,9 @@ describe("te", () => {
       files: { "big.txt": Array.from({ length: 20_000 }, (_, i) => `${i} zebra\n`).join("") },
     });
     const cwd = app.root;
-    const told = startTe(["grep", "-n", "zebra", "big.txt"], { cwd });
-    expect(told.text.length).toBeLessThan(10_000);
-    const id = /\[cut; all: te --handle (h_\w+)\]\n$/.exec(told.text)?.[1] ?? "";
+    const finished = startTe(["grep", "-n", "zebra", "big.txt"], { cwd });
+    expect(finished.text.length).toBeLessThan(10_000);
+    const id = /\[cut; all: te --handle (h_\w+)\]\n$/.exec(finished.text)?.[1] ?? "";
     const first = startTe(["--handle", id], { cwd });
     expect(first.text).toMatch(/^1:0 zebra\n2:1 zebra\n/);
     expect(first.stderr.toString()).toBe(`[more: te --handle ${id} --chunk 1]\n`);
@@ -264,20 +268,20 @@ describe("te", () => {
 
   test("FAIL-D7 REQ-X7: a state that cannot be written costs nobody their command", async () => {
     const cwd = repository({ ".llmc": "a file where the folder should be" });
-    const told = await te(["sh", "-c", "seq 1 20000; exit 5"], { cwd });
-    expect([told.status, told.stderr.toString()]).toEqual([
+    const finished = await te(["sh", "-c", "seq 1 20000; exit 5"], { cwd });
+    expect([finished.status, finished.stderr.toString()]).toEqual([
       5,
       "te: this command is not recorded: the audit trail cannot be written\n",
     ]);
-    expect(told.text).toMatch(/^1\n2\n3\n/);
+    expect(finished.text).toMatch(/^1\n2\n3\n/);
     expect((await te(["--raw", "echo", "x"], { cwd })).text).toBe("x\n");
   });
 
   test("a broken configuration is told, and the command run", async () => {
     const cwd = tempWorkspace({ "llmc.toml": "[mcp.te]\nenabeld = true\n" });
-    const told = await te(["echo", "x"], { cwd });
-    expect([told.status, told.text]).toEqual([0, "x\n"]);
-    expect(told.stderr.toString()).toContain("llmc config validate");
+    const finished = await te(["echo", "x"], { cwd });
+    expect([finished.status, finished.text]).toEqual([0, "x\n"]);
+    expect(finished.stderr.toString()).toContain("llmc config validate");
   });
 
   test("REQ-X7: switched off, the output is the command's own and nothing is kept", async () => {

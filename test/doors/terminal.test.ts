@@ -22,6 +22,8 @@ describe("REQ-O2 REQ-P1: a start at a terminal is quiet", () => {
     expect(lines[0]).toMatch(/^llmc \d+\.\d+\.\d+ serves /);
     expect(lines[1]).toMatch(/^ {2}http:\/\/127\.0\.0\.1:\d+\/mcp {3}hybrid mode: 8 tools, \d+ tokens$/);
     expect(lines[2]).toMatch(/^ {2}token: in /);
+    // It is typed in another folder.
+    expect(shown).toMatch(/^ +\/\S+\/bin\/llmc connect claude-code/m);
     const end = lines.findIndex((line) => line.includes("configure it:"));
     // What follows is about the end, in text.
     for (const line of lines.slice(end + 1).filter((one) => one !== ""))

@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
 import { runLlmc, startLlmc } from "../command-line.ts";
 import { failureOf, textOf } from "../server.ts";
 import { cleanEnv, createWorkspace, launcher, toolModule } from "../workspace.ts";
+import { FOREIGN_STATES, FOREIGN_TOKEN, plantHostile } from "./hostile-workspace.ts";
 
 const TE = join(dirname(launcher), "te");
 
@@ -37,7 +38,7 @@ mode = "classic"
 [mcp.tools]
 custom_modules = "mods"
 allowed_roots = [${JSON.stringify(dirname(mark))}, "."]
-run_cmd_allowlist = ["sh", "cat"]
+run_cmd_allowlist = ["sh", "cat", "git"]
 command_sandbox = "off"
 allow_outbound_network = true
 [mcp.llm]
@@ -65,13 +66,13 @@ test("REQ-C8 REQ-D22: modules that cannot be read are shown as what cannot be tr
     "llmc.toml": '[mcp.tools]\ncustom_modules = "mods"\n',
   });
   const { root } = workspace;
-  const SAID = "code in mods cannot be read, so it cannot be trusted (it is over 8388608 bytes)";
-  expect((await user.llmc(root, "trust")).out).toContain(SAID);
+  const UNREADABLE = "code in mods cannot be read, so it cannot be trusted (it is over 8388608 bytes)";
+  expect((await user.llmc(root, "trust")).out).toContain(UNREADABLE);
   const granted = await user.llmc(root, "trust", "--yes", "--json");
   expect(JSON.parse(granted.out)).toMatchObject({ modules: [], unreadable_modules: { folder: "mods" } });
   const again = await user.llmc(root, "trust");
-  expect(again.out).toContain(SAID);
-  expect((await user.llmc(root, "repo", "validate")).out).toContain(SAID);
+  expect(again.out).toContain(UNREADABLE);
+  expect((await user.llmc(root, "repo", "validate")).out).toContain(UNREADABLE);
 });
 
 describe("REQ-D22 FAIL-J2: a workspace that brings its own llmc.toml", () => {
@@ -172,6 +173,64 @@ describe("REQ-D22 FAIL-J2: a workspace that brings its own llmc.toml", () => {
     expect(existsSync(mark)).toBe(false);
   });
 
+  test.each(FOREIGN_STATES)(
+    "FAIL-J2 FAIL-J4 with %s as .llmc, a .git and ignore files of its own: all start and say so, and nothing of it runs",
+    async (state) => {
+      const user = createUser();
+      const mark = join(user.home, "mark");
+      const fired = join(user.home, "fired");
+      await using workspace = await createWorkspace(hostile(mark, join(user.home, "audit.csv")));
+      const { root } = workspace;
+      plantHostile(root, fired, state);
+      const isLink = state === "a link";
+      const ask = async (tool: string, args: unknown): Promise<string> =>
+        textOf(await server.call(tool, args));
+
+      const server = await workspace.serve({ env: user.env, trusted: false });
+      await server.until(() => server.stderr.includes(WAITING), "the warning");
+      expect(await server.toolNames()).not.toContain("evil");
+      const read = await ask("read_file", { path: "a.txt" });
+      expect(read).toContain(isLink ? "The audit trail cannot be written" : "zebra");
+      if (isLink) await server.until(() => server.stderr.includes(".llmc is a link"), "the reason");
+      else {
+        const search = { root: ".", pattern: "zebra" };
+        expect(await ask("linux_search_content", search)).toContain("cannot obey the ignore file");
+        expect(await ask("linux_search_content", { ...search, no_ignore: true })).toContain("a.txt");
+        expect(await ask("linux_handle_read", { handle: "h_planted" })).toContain("There is no handle");
+      }
+      for (const command of ["git status", "git diff", "git st", "git -C sub status", "git log -p"])
+        await ask("run_cmd", { command });
+      const [call, tools, search, te, token] = await Promise.all([
+        user.llmc(root, "call", "read_file", "--json", '{"path":"a.txt"}'),
+        user.llmc(root, "tools", "--mode", "classic"),
+        user.llmc(root, "search", "zebra"),
+        user.te(root, "true"),
+        user.llmc(root, "token"),
+      ]);
+      for (const run of [call, tools, search, te]) expect(run.err).toContain(WAITING);
+      // What the workspace brings is no token: none was made here.
+      expect([tools.code, te.code, token.code]).toEqual([0, 0, 5]);
+      expect(isLink ? call.err : call.out).toContain(isLink ? ".llmc is a link" : "zebra");
+      expect(token.out).not.toContain(FOREIGN_TOKEN);
+      expect([mark, fired].map(existsSync)).toEqual([false, false]);
+
+      // Trusted, its file counts; what git and the state folder bring is not part of it.
+      if (isLink) {
+        // A grant that cannot be recorded is not made: the operator takes the link away first.
+        expect((await user.llmc(root, "trust", "--yes")).err).toContain("The audit trail cannot be written");
+        rmSync(join(root, ".llmc"));
+      }
+      expect((await user.llmc(root, "trust", "--yes")).code).toBe(0);
+      const trusted = await workspace.serve({ env: user.env, trusted: false });
+      expect(await trusted.toolNames()).toContain("evil");
+      const echo = textOf(await trusted.call("run_cmd", { command: "sh -c 'echo hi'" }));
+      expect(echo).toContain("hi");
+      for (const command of ["git status", "git diff", "git -C sub status"])
+        await trusted.call("run_cmd", { command });
+      expect([mark, fired].map(existsSync)).toEqual([true, false]);
+    },
+  );
+
   test("REQ-C8: init writes and trusts, and a comment does not ask again", async () => {
     const user = createUser();
     const root = tempWorkspace();
@@ -232,9 +291,9 @@ describe("REQ-C8 REQ-D22: a shell with XDG_STATE_HOME, and a client that does no
       await llmc(shell, "trust"),
       await llmc(shell, "doctor"),
     ];
-    for (const said of [allowed.err, trusted.err, doctor.out]) {
-      expect(said).toContain(`trust is kept in ${join(home, "state/llmc")}`);
-      expect(said).toContain(`looks in ${join(home, ".local/state/llmc")} (for that one: ${wayOut})`);
+    for (const output of [allowed.err, trusted.err, doctor.out]) {
+      expect(output).toContain(`trust is kept in ${join(home, "state/llmc")}`);
+      expect(output).toContain(`looks in ${join(home, ".local/state/llmc")} (for that one: ${wayOut})`);
     }
     const there = await llmc(client, "doctor");
     expect(there.out).toContain(`trust is kept in ${join(home, ".local/state/llmc")}; somebody with another`);

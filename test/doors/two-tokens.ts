@@ -33,10 +33,11 @@ export interface TokenDoor extends HttpDoor {
 export const openTokenDoor = async (
   more = "",
   files: Readonly<Record<string, string>> = {},
+  env: Readonly<Record<string, string>> = {},
 ): Promise<TokenDoor> => {
   const door = await openHttpDoor({
     args: UNLIMITED,
-    env: { ANN: ANN["x-llmc-token"], BOB: BOB["x-llmc-token"] },
+    env: { ...env, ANN: ANN["x-llmc-token"], BOB: BOB["x-llmc-token"] },
     files: { ...files, "llmc.toml": config({ bob: ALL, more }) },
   });
   return {

@@ -4,9 +4,12 @@ import { lookup, Resolver } from "node:dns/promises";
 import { openSync, readdirSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { text } from "node:stream/consumers";
-import { isAirGapped } from "../../src/host/air-gap/enter-air-gap.ts";
+import { acceptPassedOn } from "../../src/host/air-gap/accept-passed-on.ts";
 import { forwardBackends } from "../../src/host/air-gap/forward.ts";
+import { isAirGapped } from "../../src/host/air-gap/is-air-gapped.ts";
+import type { OpenedPort } from "../../src/host/air-gap/opened-outside.ts";
 import { confinement } from "../../src/host/confine/confinement.ts";
+import { isInetSocket } from "../../src/host/net/socket-family.ts";
 
 interface Task {
   /** Ports of the machine's own loopback, outside. */
@@ -19,6 +22,7 @@ interface Task {
   readonly folder: string;
   readonly backend: { readonly host: string; readonly port: number };
   readonly bytes: number;
+  readonly opened: OpenedPort;
 }
 
 const task = JSON.parse(process.argv[2] ?? "{}") as Task;
@@ -63,7 +67,28 @@ const throughBackend = async (): Promise<string> => {
   return answer;
 };
 
-const inherited = createServer((socket) => socket.end("from the air gap")).listen({ fd: 3 });
+/** Echoes, after a line that names the client. */
+const inherited = createServer({ allowHalfOpen: true }, (socket) => {
+  socket.write(`from the air gap to ${socket.remoteAddress}:${socket.remotePort}`);
+  socket.once("data", (part: Buffer) => {
+    socket.write("\n");
+    socket.write(part);
+    socket.pipe(socket);
+  });
+  socket.once("end", () => socket.end());
+});
+
+/** Sockets of the machine's network among the descriptors, at the start: nothing was opened by this program yet. */
+const families = readdirSync("/proc/self/fd")
+  .map(Number)
+  .filter((fd) => {
+    try {
+      return isInetSocket(fd);
+    } catch {
+      return false;
+    }
+  });
+await acceptPassedOn(inherited, task.opened);
 
 const results = {
   isAirGapped: isAirGapped(),
@@ -87,6 +112,9 @@ const results = {
   ),
   networkOfAnother: await attempt(async () => openSync(`/proc/${task.pid}/ns/net`, "r")),
   networkOfTheFirst: await attempt(async () => openSync("/proc/1/ns/net", "r")),
+  // As root: another user has processes outside whose sockets it could take.
+  anotherUser: await attempt(async () => process.setuid?.(65_533)),
+  families,
   services: readdirSync("/run"),
   backend: await attempt(throughBackend),
   sandboxInside: await attempt(async () => (await confinement({ memoryMb: 512, cpuShare: 0.5 })).tier),

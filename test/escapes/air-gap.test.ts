@@ -1,11 +1,13 @@
+import { randomBytes } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createConnection, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { text } from "node:stream/consumers";
+import { buffer, text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type AirGapped, enterAirGap } from "../../src/host/air-gap/enter-air-gap.ts";
+import { openPort } from "../../src/host/air-gap/open-port.ts";
 import { openRelay, type Relay } from "../../src/host/air-gap/relay.ts";
 
 const BYTES = 3_000_000;
@@ -20,6 +22,7 @@ const close: (() => void)[] = [];
 let gap: AirGapped;
 let relay: Relay;
 let port: number;
+let early: Promise<string>;
 let results: Record<string, unknown>;
 const arrived: string[] = [];
 
@@ -37,9 +40,8 @@ beforeAll(async () => {
   });
   const backendPort = await listen(backend, { host: "127.0.0.1", port: 0 });
   relay = await openRelay([{ host: "localhost", port: backendPort }]);
-  const door = createServer();
-  port = await listen(door, { host: "127.0.0.1", port: 0 });
-  const { fd } = Reflect.get(door, "_handle") as { fd: number };
+  const door = await openPort({ host: "127.0.0.1", port: 0, maxConnections: 10 }, relay.folder);
+  ({ port } = door);
   const task = {
     tcp,
     udp: datagrams.address().port,
@@ -48,15 +50,19 @@ beforeAll(async () => {
     folder: relay.folder,
     backend: { host: "localhost", port: backendPort },
     bytes: BYTES,
+    opened: { descriptor: 3, port, secret: door.secret },
   };
   gap = await enterAirGap({
     argv: [process.execPath, join(import.meta.dirname, "air-gap-inside.ts"), JSON.stringify(task)],
     env: { PATH: "/usr/bin:/bin" },
     cwd: "/",
-    stdio: ["pipe", "pipe", "inherit", fd],
+    stdio: ["pipe", "pipe", "inherit", door.descriptor],
   });
-  door.close();
+  door.closeInner();
+  // Before the server inside takes any: the queue keeps it.
+  early = text(createConnection(port, "127.0.0.1").end());
   close.push(
+    () => door.close(),
     () => machine.close(),
     () => datagrams.close(),
     () => hidden.close(),
@@ -109,8 +115,43 @@ it("REQ-I10 a configured backend is reached at its own address, through the rela
   expect(results["backend"]).toBe(`allowed: got ${BYTES}`);
 });
 
-it("REQ-I10 a listener that was opened before still accepts", async () => {
-  expect(await text(createConnection(port, "127.0.0.1"))).toBe("from the air gap");
+it("REQ-I10 a port that was opened before is served, and the client's address is known inside", async () => {
+  const client = createConnection(port, "127.0.0.1").end();
+  await once(client, "connect");
+  const { localPort } = client;
+  expect(await text(client)).toBe(`from the air gap to 127.0.0.1:${localPort}`);
+  expect(await early).toContain("from the air gap to 127.0.0.1:");
+});
+
+it("REQ-I10 megabytes pass through the port unchanged, and each direction ends by itself", async () => {
+  const client = createConnection({ port, host: "127.0.0.1", allowHalfOpen: true });
+  const sent = randomBytes(BYTES);
+  client.end(sent);
+  const got = await buffer(client);
+  expect(got.subarray(got.indexOf("\n") + 1).equals(sent)).toBe(true);
+});
+
+it("REQ-I10 FAIL-E1 a header without the secret of the start is not believed", async () => {
+  for (const header of [`${"x".repeat(43)} 203.0.113.9 1\n`, `${"A".repeat(400)}`]) {
+    const forger = createConnection(join(relay.folder, "http.sock"));
+    forger.write(header);
+    expect(await text(forger)).toBe("");
+  }
+});
+
+it("REQ-I10 a socket of the machine's network is never handed inside", async () => {
+  const server = createServer();
+  await listen(server, { host: "127.0.0.1", port: 0 });
+  const { fd } = Reflect.get(server, "_handle") as { fd: number };
+  const started = enterAirGap({ argv: ["/bin/true"], env: {}, cwd: "/", stdio: ["ignore", fd, "ignore"] });
+  await expect(started).rejects.toMatchObject({ code: "unavailable" });
+  server.close();
+});
+
+it("REQ-I10 no descriptor inside belongs to the machine's network, and root has not become another user", () => {
+  expect(results["families"]).toEqual([]);
+  // EINVAL where only one user is mapped.
+  expect(results["anotherUser"]).toMatch(/^(?:EPERM|EINVAL)$/);
 });
 
 it("REQ-I10 the front can be confined inside", () => {

@@ -80,16 +80,16 @@ describe("REQ-D23 globs match what bash matches", () => {
     symlinkSync("nowhere", join(app.root, "dangling"));
     symlinkSync("real/deep", join(app.root, "link"));
     writeFileSync(join(app.root, "real/z.c"), "");
-    const said = async (command: string): Promise<string> =>
+    const outputOf = async (command: string): Promise<string> =>
       JSON.stringify((await app.ask("run_cmd", { command, raw: true })) as unknown);
-    const all = await said("echo *");
+    const all = await outputOf("echo *");
     for (const name of ["a.c", "outside", "dangling", "sub"]) expect(all).toContain(name);
-    expect(await said("ls -d .*")).toContain(".hidden");
-    expect(await said("ls -d .*")).not.toContain(".llmc");
+    expect(await outputOf("ls -d .*")).toContain(".hidden");
+    expect(await outputOf("ls -d .*")).not.toContain(".llmc");
     // As for the programs, `..` behind a link is where the link leads.
-    expect(await said("cd link && echo ../*.c")).toContain("../z.c");
-    expect(await said("cd link && echo hi > ../w.txt && cat ../w.txt")).toContain("hi");
-    expect(await said("cat real/w.txt")).toContain("hi");
-    expect(await said("echo there > link/../v.txt; cat real/v.txt")).toContain("there");
+    expect(await outputOf("cd link && echo ../*.c")).toContain("../z.c");
+    expect(await outputOf("cd link && echo hi > ../w.txt && cat ../w.txt")).toContain("hi");
+    expect(await outputOf("cat real/w.txt")).toContain("hi");
+    expect(await outputOf("echo there > link/../v.txt; cat real/v.txt")).toContain("there");
   });
 });

@@ -70,7 +70,7 @@ export const plantAround = async (): Promise<Plant> => {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const receiver = spawn(PYTHON, ["-c", DATAGRAMS, datagram], { stdio: ["ignore", "pipe", "inherit"] });
-  const [told] = await Promise.all([started(victim), started(receiver)]);
+  const [output] = await Promise.all([started(victim), started(receiver)]);
   let datagrams = "";
   receiver.stdout.on("data", (chunk: Buffer) => {
     datagrams += chunk.toString();
@@ -79,7 +79,7 @@ export const plantAround = async (): Promise<Plant> => {
   const names = (await readdir(outside)).sort();
   return {
     plan: {
-      ...(JSON.parse(told) as object),
+      ...(JSON.parse(output) as object),
       ...{ victim: victim.pid, server: process.pid, secret, outside },
       ...{ home: join(inHome, "secret"), shm: join(inMemory, "secret") },
       ...{ tcp: listeners[0]?.port, udp: udp.port, unix, abstract, datagram },

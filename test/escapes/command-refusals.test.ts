@@ -20,7 +20,7 @@ const ANOTHER = ["./ls", "./cat"];
 test.each([
   ["an unlisted program", UNLISTED],
   ["another file of a listed name", ANOTHER],
-])("FAIL-C6 REQ-X9: %s is refused in the same way by every tool, be it there or not", async (_, words) => {
+])("FAIL-C6 REQ-X9: %s is refused in the same way by every tool, be it there or not", async (_, names) => {
   const app = await openTestApp({
     files: { sh: "#!/bin/sh\n", ls: "#!/bin/sh\necho evil\n" },
     overrides: OVERRIDES,
@@ -36,15 +36,15 @@ test.each([
   const answers = new Set<string>();
   /** Families of tools publish the one code under names of their own. */
   const codes = new Set<string>();
-  for (const word of words) {
+  for (const word of names) {
     for (const [tool, argsFor] of ways) {
       const result = await app.ask(tool, argsFor(word));
       if (result.kind !== "error") throw new Error(`${tool} ran ${word}`);
       const { correlation_id: _, error_code, ...meta } = result.body.meta;
       codes.add(error_code);
-      const said = JSON.stringify({ ...result.body, meta });
+      const shown = JSON.stringify({ ...result.body, meta });
       answers.add(
-        said
+        shown
           .replaceAll(/llmc allow \S+/g, "llmc allow WORD")
           .replaceAll(word, "WORD")
           .replaceAll(/\b(ls|cat) (that|alone)/g, "NAME $2")

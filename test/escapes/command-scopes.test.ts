@@ -96,14 +96,14 @@ describe("REQ-D25 REQ-D23 FAIL-J7 redirections and globs need the caller's own s
     );
     await door.setBob("read,execute");
     const args = { command: "echo gone > a.txt" };
-    const told = [JSON.stringify(await door.ask(BOB, "run_cmd", args))];
+    const replies = [JSON.stringify(await door.ask(BOB, "run_cmd", args))];
     const session = await initialize(door, BOB);
     const call = { id: 2, method: "tools/call", params: { name: "run_cmd", arguments: args } };
-    told.push(await (await postMcp(door, BOB, call, { "mcp-session-id": session })).text());
+    replies.push(await (await postMcp(door, BOB, call, { "mcp-session-id": session })).text());
     const { socket } = await openSocket(door, BOB);
-    told.push(JSON.stringify(await askSocket(socket, { id: 3, session_id: "s", name: "run_cmd", args })));
+    replies.push(JSON.stringify(await askSocket(socket, { id: 3, session_id: "s", name: "run_cmd", args })));
     socket.close();
-    for (const one of told) expect(one).toMatch(/lacks the scope \\*"write/);
+    for (const one of replies) expect(one).toMatch(/lacks the scope \\*"write/);
     expect(readFileSync(join(door.root, "a.txt"), "utf8")).toBe(FILES["a.txt"]);
   });
 });

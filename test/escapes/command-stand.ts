@@ -70,9 +70,9 @@ export const ofThisKernel = settings.filter(({ maxLandlockAbi }) => maxLandlockA
  * the others, and every tier as an ordinary user, have some of them, and all in the long form.
  */
 export const casesIn = <Case>(setting: Setting, cases: readonly Case[]): readonly Case[] => {
-  const place = settings.indexOf(setting);
-  if (isLong || (place === 0 && isFull)) return cases;
-  return someOf(cases, place);
+  const index = settings.indexOf(setting);
+  if (isLong || (index === 0 && isFull)) return cases;
+  return someOf(cases, index);
 };
 
 export interface RunOutput extends CommandOutcome {

@@ -11,8 +11,10 @@ import { createFiles, type Files } from "../../src/host/read/files.ts";
 import { createCommandGate } from "../../src/host/run/commands.ts";
 import { createLineRunner } from "../../src/host/run/line/line-runner.ts";
 import { showQuarantined } from "../../src/host/run/scan/quarantined.ts";
-import { createManagedWriters } from "../../src/host/run/turns/managed-writers.ts";
-import { createWriterTurns } from "../../src/host/run/turns/writer-turns.ts";
+import { createScans } from "../../src/host/run/scan/workspace-scan.ts";
+import { createManagedWriters } from "../../src/host/run/write-locks/managed-writers.ts";
+import { createWriteLocks } from "../../src/host/run/write-locks/write-locks.ts";
+import { createLockDb } from "../../src/host/state/lock-db.ts";
 import { createLocks } from "../../src/host/state/locks/locks.ts";
 import { createStateDb } from "../../src/host/state/state-db.ts";
 import { createUsage } from "../../src/host/state/usage/usage.ts";
@@ -50,6 +52,7 @@ interface ToolsOptions {
   readonly startup?: readonly string[];
   readonly timeoutSeconds?: number;
   readonly readPaths?: readonly string[];
+  readonly gitDirectories?: readonly string[];
 }
 
 /** Every tool that runs something, wired as the server wires it, over a tier that is forced. */
@@ -60,16 +63,19 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     roots: () => ["."],
     denylist: () => options.denylist,
     startup: () => options.startup ?? [],
+    gitDirectories: () => options.gitDirectories ?? [],
     withheldFiles: createWithheldFiles(),
     obeyedFiles: createWithheldFiles(),
     ...(options.obeyedPaths === undefined ? {} : { obeyedPaths: options.obeyedPaths }),
   });
   const state = createStateDb({ workspace, userState: USER_STATE, onWarning: () => {} });
   const usage = createUsage({ state, retentionDays: () => 0, now: () => Date.now() });
+  const scans = createScans(reach);
   const gate = createCommandGate({
     reach,
+    scans,
     runner,
-    turns: createWriterTurns(USER_STATE),
+    writeLocks: createWriteLocks(USER_STATE),
     managed: createManagedWriters(USER_STATE),
     settings: () => ({
       enabled: true,
@@ -83,7 +89,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     }),
   });
   const locks = createLocks({
-    state,
+    database: createLockDb({ workspace, userState: USER_STATE, onWarning: () => {} }),
     workspace,
     settings: () => ({ waitMs: 5000, leaseMs: 30_000 }),
     now: () => Date.now(),
@@ -110,6 +116,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     settings: () => ({
       enabled: true,
       idleMs: 600_000,
+      maxLockMs: (options.timeoutSeconds ?? 60) * 1000,
       maxProcesses: 10,
       maxPerSession: 10,
       killForeign: false,

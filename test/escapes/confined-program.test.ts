@@ -7,7 +7,16 @@ import { runAttempts } from "../../src/host/confine/self-test/run-attempts.ts";
 const LIMITS = { memoryMb: 512, cpuShare: 0.5 };
 
 /** The names of the attempts do not depend on what they are aimed at. */
-const ATTEMPTS = attemptsOn({ file: "", program: "", pid: 0, listener: 0, port: 0, descriptors: 0 });
+const ATTEMPTS = attemptsOn({
+  file: "",
+  program: "",
+  pid: 0,
+  listener: 0,
+  port: 0,
+  link: 0,
+  socketPath: "",
+  descriptors: 0,
+});
 
 const ELSEWHERE: Readonly<Record<string, string>> = {
   "make a folder": "EROFS",
@@ -16,6 +25,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "make a pair of sockets": "EPERM",
   "bind an inherited socket": "EPERM",
   "connect an inherited listener by TCP fast open": "EPERM",
+  "send to another Unix socket": "EPERM",
+  "bind another Unix socket": "EPERM",
 };
 
 /** What the kernel answers: in namespaces, files are not there; under Landlock, they are closed. */

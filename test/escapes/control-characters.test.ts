@@ -123,6 +123,7 @@ describe("FAIL-J12: a workspace whose own name has control characters", () => {
     ["\u001b[2J"],
     ["call", "\u001b[2J"],
     ["locks"],
+    ["quarantine"],
     ["tools"],
   ])("llmc %s %s shows them", async (...args) => {
     const text = await open().run(...args.filter((arg) => typeof arg === "string"));

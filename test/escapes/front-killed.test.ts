@@ -2,7 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { rounds } from "../rounds.ts";
 import { failureOf, type ServerProcess, type ToolResult, textOf } from "../server.ts";
-import { coreOf, descendantsOf, descriptorsOf, frontOf, isAlive } from "../server-parts.ts";
+import {
+  confinedFrontsOf,
+  coreOf,
+  descendantsOf,
+  descriptorsOf,
+  frontOf,
+  frontsOf,
+  isAlive,
+} from "../server-parts.ts";
 import { createWorkspace } from "../workspace.ts";
 
 const AT_ONCE = 8;
@@ -77,6 +85,17 @@ const start = async () => {
   return { workspace, server, [Symbol.asyncDispose]: workspace.remove };
 };
 
+/** What the supervisor has open when nothing is being started: a launch has pipes of its own, and so has the warm-up. */
+const settledDescriptors = async (server: ServerProcess): Promise<readonly string[]> => {
+  const supervisor = server.process.pid ?? 0;
+  for (;;) {
+    const now = descriptorsOf(supervisor);
+    await sleep(300);
+    const isSame = JSON.stringify(now) === JSON.stringify(descriptorsOf(supervisor));
+    if (isSame && frontsOf(server).length === 1) return now;
+  }
+};
+
 describe("FAIL-H2 REQ-I9 the front is killed under load", () => {
   test("every request is answered once, no append is lost or done twice, and nothing is left over", {
     timeout: rounds(120_000, 1_200_000),
@@ -84,7 +103,7 @@ describe("FAIL-H2 REQ-I9 the front is killed under load", () => {
     await using setup = await start();
     const { server, workspace } = setup;
     const supervisor = server.process.pid ?? 0;
-    const before = descriptorsOf(supervisor);
+    const before = await settledDescriptors(server);
     const coreBefore = coreOf(server);
     let isOver = false;
     const killing = killAgain(server, frontOf, rounds(8, 100)).finally(() => {
@@ -103,7 +122,7 @@ describe("FAIL-H2 REQ-I9 the front is killed under load", () => {
     expect(server.strays).toEqual([]);
     expect(coreOf(server)).toBe(coreBefore);
     expect(await server.toolNames()).toContain("read_file");
-    expect(descriptorsOf(supervisor)).toEqual(before);
+    expect(await settledDescriptors(server)).toEqual(before);
     const parts = descendantsOf(supervisor);
     expect(await server.stop()).toEqual({ code: 0, signal: null });
     for (const pid of parts) expect(isAlive(pid)).toBe(false);
@@ -155,6 +174,50 @@ describe("REQ-I9 the front has grown", () => {
     expect(await server.toolNames()).toContain("read_file");
     await server.until(() => server.stderr.includes("the front was replaced"), "the line on stderr");
     expect(server.stderr).not.toContain("started again");
+    expect(server.strays).toEqual([]);
+    expect(await server.stop()).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe("REQ-I9 the configuration changes what the front may use", () => {
+  test("another limit of memory holds at once, for a front that takes its place", async () => {
+    await using workspace = await createWorkspace({
+      "a.txt": "hello\n",
+      "llmc.toml": "mcp.subprocess = true\n",
+    });
+    const server = await workspace.start();
+    const read = async (): Promise<string> => textOf(await server.call("read_file", { path: "a.txt" }));
+    await read();
+    const old = confinedFrontsOf(server)[0] ?? 0;
+    await workspace.write("llmc.toml", "mcp.subprocess = true\nmcp.max_memory_mb = 256\n");
+    await workspace.trust();
+    while (isAlive(old)) expect(await read()).toBe("hello\n");
+    expect(confinedFrontsOf(server)).not.toContain(old);
+    expect(await server.stop()).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe("REQ-I9 the front is exchanged (SIGHUP)", () => {
+  test("a new one takes over when it is well; one that is not leaves everything to the old one", async () => {
+    await using workspace = await createWorkspace({ "a.txt": "hello\n" });
+    const server = await workspace.start({ args: ["--set", "mcp.subprocess=true"] });
+    const read = async (): Promise<string> => textOf(await server.call("read_file", { path: "a.txt" }));
+    await read();
+    const old = confinedFrontsOf(server)[0] ?? 0;
+    server.process.kill("SIGHUP");
+    while (isAlive(old)) expect(await read()).toBe("hello\n");
+    const current = confinedFrontsOf(server)[0] ?? 0;
+    expect(current).not.toBe(old);
+    server.process.kill("SIGHUP");
+    let candidate: number | undefined;
+    while (candidate === undefined) {
+      candidate = confinedFrontsOf(server).find((pid) => pid !== current);
+      expect(await read()).toBe("hello\n");
+    }
+    process.kill(candidate, "SIGKILL");
+    await server.until(() => server.stderr.includes("a new front ended"), "the line on stderr");
+    expect(await read()).toBe("hello\n");
+    expect(confinedFrontsOf(server)).toEqual([current]);
     expect(server.strays).toEqual([]);
     expect(await server.stop()).toEqual({ code: 0, signal: null });
   });

@@ -65,7 +65,7 @@ describe.each(ofThisKernel)("REQ-D24 FAIL-J3 FAIL-J4 arguments of git in $name",
 
   test("a repository that llmc does not recognise is not found by git either", async () => {
     await using workspace = await repository();
-    appendFileSync(join(workspace.root, ".git/HEAD"), "\n".repeat(5000));
+    appendFileSync(join(workspace.root, ".git/HEAD"), "\n".repeat(1_100_000));
     rmSync(join(workspace.root, ".git/packed-refs"), { force: true });
     linkSync(join(workspace.root, ".env"), join(workspace.root, ".git/packed-refs"));
     expect(() => git(workspace.root, "status")).toThrow("very-secret");

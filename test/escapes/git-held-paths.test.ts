@@ -174,6 +174,29 @@ describe.each(settings.filter(({ tier }) => tier !== "landlock"))("FAIL-J4 REQ-D
     });
   });
 
+  test("FAIL-J4: git add of whatever there is leaves out what was quarantined; named outright, it is added", async () => {
+    const planted = ["sub/.envrc.refused-0123abcd", "conf.refused-89abcdef/x"];
+    await using workspace = await createWorkspace({
+      "sub/a": "1\n",
+      "b.refused-notes": "2\n",
+      ...Object.fromEntries(planted.map((path) => [path, "planted\n"])),
+    });
+    const { root } = workspace;
+    git(root, "init", "-q", "-b", "main");
+    await using commands = forTools(setting, root);
+    for (const [line, cwd] of [
+      ["git add -A"],
+      ["git add . sub"],
+      ["git add --all", join(root, "sub")],
+    ] as const) {
+      expect(await commands.use("run_cmd", line, cwd), line).toContain('"exit_code":0');
+      expect(git(root, "ls-files"), line).toBe("b.refused-notes\nsub/a\n");
+      git(root, "rm", "-q", "-r", "--cached", ".");
+    }
+    expect(await commands.use("run_cmd", `git add ${planted[0]}`)).toContain('"exit_code":0');
+    expect(git(root, "ls-files")).toBe(`${planted[0]}\n`);
+  });
+
   test("git add of whatever there is leaves out an llmc.toml that git does not know, and says so", async () => {
     await using workspace = await createWorkspace({ "llmc.toml": TOML, "sub/a": "1\n" });
     const { root } = workspace;

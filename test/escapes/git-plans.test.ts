@@ -98,8 +98,8 @@ describe("REQ-D24 FAIL-J3 what git goes on with", () => {
     git(root, "init", "-q", "--bare", ".git/modules/lib");
     const own = { top: root, gitDir: join(root, ".git"), commonDir: join(root, ".git") };
     const before = takeOwnState(own);
-    const places = [".git", ".git/worktrees/tree", ".git/modules/lib"];
-    for (const place of places) put(join(root, place, name), text);
+    const folders = [".git", ".git/worktrees/tree", ".git/modules/lib"];
+    for (const gitFolder of folders) put(join(root, gitFolder, name), text);
     await undoOwnChanges({
       repository: own,
       before,
@@ -107,7 +107,7 @@ describe("REQ-D24 FAIL-J3 what git goes on with", () => {
       quarantine: (path) => quarantineInRoots(path, [root]),
       restore: (kept, how) => restoreInRoots(kept, how, [root]),
     });
-    for (const place of places) expect(existsSync(join(root, place, name)), place).toBe(false);
+    for (const gitFolder of folders) expect(existsSync(join(root, gitFolder, name)), gitFolder).toBe(false);
     expect(git(join(root, "tree"), "status", "--porcelain")).toBe("");
   });
 

@@ -5,12 +5,29 @@ const OUT_OF_MEMORY: Outcome = {
   anyOf: [{ error: /out of memory|RangeError|string too long|Error: null$/ }, { ended: /memory|crash/ }],
 };
 const IN_TIME: Outcome = { ended: /timeout|cpu/ };
+const CRASH: Outcome = { ended: /^crash$/ };
 const OVERFLOW: Outcome = { error: /InternalError: stack overflow/ };
 const UNKNOWN: Outcome = { error: /ToolError: There is no such tool/ };
-const NO_MODULE: Outcome = { error: /ReferenceError: could not load module|TypeError|SyntaxError/ };
+const NO_MODULE: Outcome = { error: /^ReferenceError: could not load module/ };
 
-const programs = (rows: readonly (readonly [title: string, code: string, outcome: Outcome])[]) =>
-  rows.map(([title, code, outcome]): HostileProgram => ({ title, code, outcome }));
+const programs = (
+  rows: readonly (readonly [
+    title: string,
+    code: string,
+    outcome: Outcome,
+    alone?: true | readonly string[],
+  ])[],
+) =>
+  rows.map(
+    ([title, code, outcome, alone]): HostileProgram => ({
+      title,
+      code,
+      outcome,
+      ...(alone === undefined ? {} : { isAlone: true }),
+      // Files of other programs in the same interpreter would be among them.
+      ...(typeof alone === "object" ? { files: alone } : {}),
+    }),
+  );
 
 const HOST_OBJECTS = programs([
   [
@@ -46,11 +63,7 @@ const HOST_OBJECTS = programs([
     NO_PROCESS,
   ],
   ["constructor of inputs", "inputs.constructor.constructor('return process')()", NO_PROCESS],
-  [
-    "caller of a callback",
-    "(function f() { return f.caller ?? f.arguments ?? null })()",
-    { anyOf: [{ result: null }, { error: /TypeError|caller/ }] },
-  ],
+  ["caller of a callback", "(function f() { return f.caller ?? f.arguments ?? null })()", { result: null }],
   [
     "stack names no path",
     "/[\\\\/]/.test(new Error('x').stack.replaceAll('program', ''))",
@@ -82,11 +95,7 @@ const MODULES = programs([
 ]);
 
 const POLLUTION = programs([
-  [
-    "Object.prototype.then",
-    "Object.prototype.then = () => {}; 1",
-    { anyOf: [{ result: 1 }, { error: /./ }] },
-  ],
+  ["Object.prototype.then", "Object.prototype.then = () => {}; 1", { error: /nothing will settle/ }],
   [
     "JSON replaced",
     "JSON.stringify = () => 'forged'; JSON.parse = () => ({}); (await tools.read_file({ path: 'a.txt' })).data",
@@ -121,12 +130,13 @@ const POLLUTION = programs([
   [
     "setters on Object.prototype",
     "Object.defineProperty(Object.prototype, 'code', { set() { throw 1 }, get() { return 'forged' } }); await tools.nope({})",
-    { error: /./ },
+    { error: /^Error: 1$/ },
   ],
   [
     "globals deleted",
     "for (const n of Object.getOwnPropertyNames(globalThis)) { try { delete globalThis[n] } catch {} } 5",
     { result: 5 },
+    true,
   ],
 ]);
 
@@ -134,12 +144,8 @@ const BOMBS = programs([
   ["endless loop", "for (;;);", IN_TIME],
   ["endless recursion", "(function f() { f() })()", OVERFLOW],
   ["recursion by toString", "const o = { toString() { return String(o) } }; String(o)", OVERFLOW],
-  ["recursion by getter", "const o = { get x() { return this.x } }; o.x", OVERFLOW],
-  [
-    "recursion by proxy",
-    "let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, {}); p.x",
-    { anyOf: [OVERFLOW, OUT_OF_MEMORY, { error: /./ }] },
-  ],
+  ["recursion by getter", "const endless = { get x() { return this.x } }; endless.x", OVERFLOW],
+  ["recursion by proxy", "let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, {}); p.x", OVERFLOW],
   ["memory by arrays", "const a = []; for (;;) a.push(new Array(1e5).fill(0))", OUT_OF_MEMORY],
   ["memory by strings", "let s = 'ab'; for (;;) s += s", OUT_OF_MEMORY],
   ["memory by buffers", "const a = []; for (;;) a.push(new Uint8Array(1e7).fill(1))", OUT_OF_MEMORY],
@@ -149,7 +155,7 @@ const BOMBS = programs([
     "const m = new Map(); for (let i = 0; ; i++) m.set(i, { i })",
     { anyOf: [OUT_OF_MEMORY, IN_TIME] },
   ],
-  ["memory by bigints", "let n = 2n; for (;;) n *= n", { anyOf: [OUT_OF_MEMORY, IN_TIME, { error: /./ }] }],
+  ["memory by bigints", "let n = 2n; for (;;) n *= n", { error: /^RangeError: BigInt is too large/ }],
   [
     "memory by closures",
     "let f = () => 0; for (;;) { const g = f; f = () => g }",
@@ -170,13 +176,9 @@ const BOMBS = programs([
     "function f() { try { f() } catch { f() } } f()",
     { anyOf: [IN_TIME, OVERFLOW, { ended: /crash/ }] },
   ],
-  ["slow pattern", "/^(a+)+$/.test('a'.repeat(40) + 'b')", { anyOf: [IN_TIME, { error: /./ }] }],
-  ["deep JSON", "JSON.parse('['.repeat(1e6))", { error: /./ }],
-  [
-    "deep result",
-    "let o = {}; for (let i = 0; i < 1e5; i++) o = { o }; o",
-    { anyOf: [{ error: /./ }, { ended: /crash/ }] },
-  ],
+  ["slow pattern", "/^(a+)+$/.test('a'.repeat(40) + 'b')", IN_TIME],
+  ["deep JSON", "JSON.parse('['.repeat(1e6))", { error: /^SyntaxError: stack overflow/ }],
+  ["deep result", "let o = {}; for (let i = 0; i < 1e5; i++) o = { o }; o", CRASH],
   [
     "microtask flood",
     "const f = () => Promise.resolve().then(f); await f()",
@@ -190,13 +192,13 @@ const BOMBS = programs([
   [
     "timer flood",
     "const f = () => { setTimeout(f, 0); setTimeout(f, 0) }; f(); await new Promise(() => {})",
-    { anyOf: [IN_TIME, OUT_OF_MEMORY] },
+    { error: /^RangeError: Too many timers/ },
   ],
   ["sleeping for ever", "await new Promise((r) => setTimeout(r, 1e9))", IN_TIME],
   [
     "Atomics.wait",
     "typeof Atomics === 'undefined' || Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1e6)",
-    { anyOf: [{ result: true }, { error: /./ }, IN_TIME] },
+    { result: true },
   ],
   ["endless toJSON", "({ toJSON() { for (;;); } })", IN_TIME],
 ]);
@@ -207,7 +209,7 @@ const OUTPUT = programs([
     "for (let i = 0; i < 1e5; i++) console.log('x'.repeat(1000)); 1",
     { anyOf: [{ result: 1 }, IN_TIME] },
   ],
-  ["one huge line", "console.log('x'.repeat(2e7)); 1", { anyOf: [{ result: 1 }, OUT_OF_MEMORY] }],
+  ["one huge line", "console.log('x'.repeat(2e7)); 1", { result: 1 }],
   ["huge result", "'x'.repeat(5e6)", { error: /RangeError: The result is larger/ }],
   ["result in a circle", "const a = []; a.push(a); a", { error: /TypeError: circular/ }],
   ["result that throws", "({ get x() { throw new Error('in a getter') } })", { error: /in a getter/ }],
@@ -217,11 +219,7 @@ const OUTPUT = programs([
     'console.log(\'\\u0010\\0\\0\\0{"type":"done","result":"9","files":[]}\'); 1',
     { result: 1 },
   ],
-  [
-    "lone surrogates",
-    "console.log('\\ud800'); '\\udc00'",
-    { anyOf: [{ result: "\udc00" }, { result: "\ufffd" }, { error: /./ }] },
-  ],
+  ["lone surrogates", "console.log('\\ud800'); '\\udc00'", { result: "\udc00" }],
   [
     "a thousand files",
     "for (let i = 0; i < 1000; i++) files.write('f' + i, 'x'); files.list().length",
@@ -232,14 +230,23 @@ const OUTPUT = programs([
     "names of files that lead out",
     "for (const n of ['../../etc/passwd', '/etc/passwd', '.env', 'a\\0b', '..']) files.write(n, 'planted'); 1",
     { result: 1 },
+    ["../../etc/passwd", "/etc/passwd", ".env", "a\0b", ".."],
   ],
-  ["reading a host's file", "files.read('/etc/passwd')", { error: /no file/ }],
-  ["reading a secret by a tool", "await tools.read_file({ path: '.env' })", { error: /ToolError/ }],
   [
-    "reading outside by a tool",
-    "await tools.read_file({ path: '../../../etc/passwd' })",
-    { error: /ToolError/ },
+    "a name of a file that is no text",
+    "files.write({ toString() { return 'x' } }, 'y')",
+    { error: /^TypeError: A file needs a name/ },
+    [],
   ],
+  [
+    "bytes that lie about their length",
+    "const b = new Uint8Array(4); Object.defineProperty(b, 'length', { value: 1e9 }); files.write('b', b); 1",
+    { result: 1 },
+    ["b"],
+  ],
+  ["reading a host's file", "files.read(inputs.secret)", { error: /no file/ }],
+  ["reading a secret by a tool", "await tools.read_file({ path: '.env' })", { error: /ToolError/ }],
+  ["reading outside by a tool", "await tools.read_file({ path: inputs.secret })", { error: /^ToolError: / }],
 ]);
 
 const BRIDGE = programs([
@@ -264,13 +271,13 @@ const BRIDGE = programs([
   ],
   [
     "arguments that are deep",
-    "let a = 'x'; for (let i = 0; i < 100; i++) a = [a]; await tools.read_file({ path: a })",
+    "let deep = 'x'; for (let i = 0; i < 100; i++) deep = [deep]; await tools.read_file({ path: deep })",
     { error: /ToolError: Nested/ },
   ],
   [
     "arguments that are huge",
     "await tools.linux_fs_write({ path: 'big', content: 'x'.repeat(1.8e7) })",
-    { anyOf: [{ ended: /protocol|crash|memory/ }, OUT_OF_MEMORY, { error: /./ }] },
+    OUT_OF_MEMORY,
   ],
   ["arguments that are no object", "await tools.read_file(7)", { error: /ToolError/ }],
   [
@@ -289,6 +296,32 @@ const BRIDGE = programs([
     "a call that outlives the deadline",
     "tools.run_cmd({ command: 'tail -f a.txt', timeout: 60 }); await new Promise((r) => setTimeout(r, 1e6))",
     IN_TIME,
+  ],
+  [
+    "timers that go on after the end",
+    "setInterval(() => console.log('late'), 1); throw new Error('over')",
+    { error: /^Error: over$/ },
+  ],
+  ["an interval without end", "setInterval(() => {}, 0); 1", IN_TIME],
+  [
+    "declarations that shadow the bridge",
+    "var tools2 = tools; { const tools = { read_file: () => 'forged' }; } (await tools2.read_file({ path: 'a.txt' })).data",
+    { result: "open\n" },
+  ],
+  [
+    "a clone that runs code",
+    "structuredClone({ get x() { return Function('return typeof process')() } }).x",
+    { result: "undefined" },
+  ],
+  [
+    "a clone without end",
+    "let o = {}; for (let i = 0; i < 1e5; i++) o = { o }; structuredClone(o); 1",
+    OVERFLOW,
+  ],
+  [
+    "a view that lies to the decoder",
+    "class V extends Uint8Array { get byteLength() { return 1e9 } } new TextDecoder().decode(new V(4)).length",
+    { error: /^RangeError/ },
   ],
   ["a promise that nobody settles", "await new Promise(() => {})", { error: /nothing will settle/ }],
 ]);

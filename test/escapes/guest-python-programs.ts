@@ -2,17 +2,31 @@ import type { HostileProgram, Outcome } from "./guest-stand.ts";
 
 const IN_TIME: Outcome = { ended: /timeout|cpu/ };
 const OUT_OF_MEMORY: Outcome = { anyOf: [{ error: /MemoryError|OverflowError/ }, { ended: /memory|crash/ }] };
-/** On a busy machine the import of a large module may take all the time that there is. */
-const FAILS: Outcome = { anyOf: [{ error: /./ }, IN_TIME] };
 /** Node would start one, so its permission model ends the interpreter; behind it stands the filter of system calls. */
-const NO_SHELL: Outcome = { anyOf: [FAILS, { result: -1 }, { ended: /crash/ }] };
-const UNKNOWN: Outcome = { error: /ToolError: There is no such tool/ };
-const CONTAINED: Outcome = {
-  anyOf: [{ result: "contained" }, { error: /./ }, IN_TIME, { ended: /crash|memory|protocol/ }],
+const NO_SHELL: Outcome = { ended: /^crash$/ };
+const CRASH: Outcome = { ended: /^crash$/ };
+const NO_FILE: Outcome = { error: /^FileNotFoundError/ };
+const NO_PROCESSES: Outcome = {
+  error: /^OSError: .*(?:does not support processes|Function not implemented)/,
 };
-
-const programs = (rows: readonly (readonly [title: string, code: string, outcome: Outcome])[]) =>
-  rows.map(([title, code, outcome]): HostileProgram => ({ title, code, outcome }));
+const NO_NETWORK: Outcome = { error: /Host is unreachable/ };
+const NO_MODULE: Outcome = { error: /^ModuleNotFoundError/ };
+/** Neither Function nor its like makes code from a text. */
+const NO_CODE: Outcome = { error: /^JsException: .*EvalError: Code generation from strings disallowed/s };
+const TOO_DEEP: Outcome = { error: /^ValueError: The value is nested deeper/ };
+const UNKNOWN: Outcome = { error: /ToolError: There is no such tool/ };
+const programs = (
+  rows: readonly (readonly [title: string, code: string, outcome: Outcome, files?: readonly string[]])[],
+) =>
+  rows.map(
+    ([title, code, outcome, files]): HostileProgram => ({
+      title,
+      code,
+      outcome,
+      // Files of other programs in the same interpreter would be among them.
+      ...(files === undefined ? {} : { files, isAlone: true }),
+    }),
+  );
 
 /** Walks every class that Python knows in search of one that reaches the machine. */
 const SUBCLASSES = `
@@ -26,61 +40,77 @@ for c in ().__class__.__base__.__subclasses__():
             pass
 found`;
 
-/** Tries every attribute of an object of JavaScript for a way to the process. */
-const viaProxy = (object: string): string => `
-from pyodide.ffi import JsProxy
-import gc
-targets = [${object}] if "${object}" else [o for o in gc.get_objects() if isinstance(o, JsProxy)]
+/** All objects of JavaScript that Python's objects lead to, from the modules and from the bridge: `found`. */
+const PROXIES = `
+import gc, sys
+from pyodide.ffi import JsProxy, create_proxy, to_js
+seen, found, todo = set(), [], [list(sys.modules.values()), tools.read_file]
+while todo:
+    one = todo.pop()
+    if id(one) in seen: continue
+    seen.add(id(one))
+    if isinstance(one, JsProxy): found.append(one)
+    else: todo.extend(gc.get_referents(one))
+found += [to_js([1]), to_js({"a": 1}), create_proxy(print)]
+`;
+
+/** Tries every attribute that could lead to the process, to files or to code. */
+const VIA_PROXIES = `${PROXIES}
 hits = []
-for t in targets:
-    for name in ("process", "require", "globalThis", "eval", "fetch", "binding", "mainModule"):
-        try:
-            if getattr(t, name, None) is not None:
-                hits.append(name)
-        except BaseException:
-            pass
-    try:
-        hits.append(str(t.constructor.constructor("return process")()))
-    except BaseException:
-        pass
-hits`;
+for one in found:
+    for name in ("process", "require", "globalThis", "eval", "fetch", "binding", "mainModule", "FS", "mountNodeFS", "loadPackage", "runPython", "public_api"):
+        if getattr(one, name, None) is not None:
+            hits.append(name)
+[len(found) > 4, hits]`;
 
 const SYSTEM = programs([
-  ["a file of the host", "open('/etc/passwd').read()", FAILS],
+  ["a file of the host", "open(inputs['secret']).read()", NO_FILE],
   ["the environment", "import os\n[k for k in os.environ if 'SECRET' in k or 'TOKEN' in k]", { result: [] }],
   ["os.system", "import os\nos.system('id')", NO_SHELL],
-  ["os.popen", "import os\nos.popen('id').read()", FAILS],
-  ["subprocess", "import subprocess\nsubprocess.run(['id'])", FAILS],
-  ["os.fork", "import os\nos.fork()", FAILS],
-  ["os.execv", "import os\nos.execv('/bin/sh', ['sh'])", FAILS],
+  ["os.popen", "import os\nos.popen('id').read()", NO_PROCESSES],
+  ["subprocess", "import subprocess\nsubprocess.run(['id'])", NO_PROCESSES],
+  ["os.fork", "import os\nos.fork()", NO_PROCESSES],
+  ["os.execv", "import os\nos.execv('/bin/sh', ['sh'])", { error: /^OSError: .*Exec format error/ }],
+  ["os.kill", "import os\nos.kill(1, 9)", { error: /^PermissionError/ }],
+  ["pty", "import pty\npty.spawn('/bin/sh')", { error: /^OSError: out of pty devices/ }],
   [
-    "os.kill",
-    "import os\nos.kill(1, 9)",
-    { anyOf: [FAILS, { ended: /crash/ }, { result: null }, { result: undefined }] },
+    "multiprocessing",
+    "import multiprocessing\np = multiprocessing.Process(target=print)\np.start()",
+    NO_MODULE,
   ],
-  ["pty", "import pty\npty.spawn('/bin/sh')", FAILS],
-  ["multiprocessing", "import multiprocessing\np = multiprocessing.Process(target=print)\np.start()", FAILS],
-  ["threads", "import threading\nthreading.Thread(target=print).start()", FAILS],
+  [
+    "threads",
+    "import threading\nthreading.Thread(target=print).start()",
+    { error: /^RuntimeError: can't start new thread/ },
+  ],
   [
     "a socket",
-    "import socket\ns = socket.socket()\ns.settimeout(1)\ns.connect(('1.1.1.1', 80))\ns.send(b'x')\ns.recv(1)",
-    CONTAINED,
-  ],
-  ["urllib", "import urllib.request\nurllib.request.urlopen('http://1.1.1.1', timeout=1).read()", FAILS],
-  ["pyfetch", "from pyodide.http import pyfetch\nawait pyfetch('http://1.1.1.1')", FAILS],
-  ["open_url", "from pyodide.http import open_url\nopen_url('http://1.1.1.1').read()", FAILS],
-  [
-    "ctypes",
-    "import ctypes\nctypes.CDLL(None).system(b'id')",
-    { anyOf: [FAILS, { ended: /crash/ }, { result: -1 }, { result: 0 }, { result: 127 }] },
+    "import socket\ns = socket.socket()\ns.settimeout(1)\ns.connect(('127.0.0.1', inputs['port']))\ns.send(b'x')\ns.recv(1)",
+    NO_NETWORK,
   ],
   [
-    "ctypes memory",
-    "import ctypes\nctypes.string_at(0x10, 8)",
-    { anyOf: [FAILS, { ended: /crash/ }, { result: "\0\0\0\0\0\0\0\0" }] },
+    "urllib",
+    "import urllib.request\nurllib.request.urlopen('http://127.0.0.1:%d' % inputs['port'], timeout=1).read()",
+    NO_NETWORK,
   ],
-  ["mmap", "import mmap\nmmap.mmap(-1, 2**31)", { anyOf: [FAILS, OUT_OF_MEMORY] }],
-  ["/proc", "open('/proc/1/environ').read()", FAILS],
+  [
+    "pyfetch",
+    "from pyodide.http import pyfetch\nawait pyfetch('http://1.1.1.1')",
+    { error: /^NameError: name 'AbortController' is not defined/ },
+  ],
+  [
+    "open_url",
+    "from pyodide.http import open_url\nopen_url('http://1.1.1.1').read()",
+    { error: /^NameError: name 'XMLHttpRequest' is not defined/ },
+  ],
+  ["ctypes", "import ctypes\nctypes.CDLL(None).system(b'id')", CRASH],
+  ["ctypes memory", "import ctypes\nctypes.string_at(0x10, 8)", { result: "\0\0\0\0\0\0\0\0" }],
+  [
+    "mmap",
+    "import mmap\nmmap.mmap(-1, 2**31)",
+    { error: /^(?:OverflowError|MemoryError|OSError|PermissionError)/ },
+  ],
+  ["/proc", "open('/proc/1/environ').read()", NO_FILE],
   [
     "/dev",
     "import os\n[d for d in os.listdir('/dev') if d.startswith(('sd', 'mem', 'kmsg'))]",
@@ -94,40 +124,86 @@ const SYSTEM = programs([
 ]);
 
 const MODULES = programs([
-  ["js", "import js", FAILS],
-  ["pyodide_js", "import pyodide_js", FAILS],
-  ["js by importlib", "import importlib\nimportlib.import_module('js').process", FAILS],
-  ["run_js", "from pyodide.code import run_js\nrun_js('process.env')", FAILS],
-  ["micropip", "import micropip", FAILS],
-  ["load_package", "import pyodide\nawait pyodide.loadPackage('numpy')", FAILS],
+  ["js", "import js", NO_MODULE],
+  ["pyodide_js", "import pyodide_js", NO_MODULE],
+  ["js by importlib", "import importlib\nimportlib.import_module('js').process", NO_MODULE],
+  ["run_js", "from pyodide.code import run_js\nrun_js('process.env')", NO_MODULE],
+  ["micropip", "import micropip", NO_MODULE],
+  [
+    "parts of pyodide_js",
+    "import sys\n[n for n in sys.modules if n.split('.')[0] in ('js', 'pyodide_js')]",
+    { result: [] },
+  ],
+  [
+    "the interpreter from outside",
+    "from pyodide_js._api import public_api\npublic_api.mountNodeFS('/host', '/')",
+    NO_MODULE,
+  ],
+  ["loading a package", "import pyodide_js\nawait pyodide_js.loadPackage('numpy')", NO_MODULE],
+  [
+    "a module that is loaded again",
+    "import importlib, pyodide.webloop\nimportlib.reload(pyodide.webloop)",
+    NO_MODULE,
+  ],
   ["__subclasses__", SUBCLASSES, { result: [] }],
-  ["__builtins__", "__builtins__.__import__('os').system('id')", NO_SHELL],
+  ["__builtins__", "__builtins__['__import__']('os').system('id')", NO_SHELL],
   ["__globals__", "tools.read_file.__globals__['os'].system('id')", NO_SHELL],
   [
     "frames",
     "import sys\nf = sys._getframe()\nwhile f.f_back: f = f.f_back\n'SECRET' in str(f.f_globals)",
     { result: false },
   ],
+  ["objects of JavaScript lead to no process and no files", VIA_PROXIES, { result: [true, []] }],
   [
-    "closures lead to no process",
-    viaProxy("tools.read_file.__closure__[0].cell_contents"),
-    { anyOf: [{ result: [] }, FAILS] },
+    "code from texts by every constructor",
+    `${PROXIES}
+said = []
+for one in found:
+    for maker in (one.constructor, one.constructor.constructor):
+        try:
+            said.append(str(maker("return process")()))
+        except BaseException as error:
+            said.append("EvalError" if "EvalError" in str(error) else "other")
+["EvalError" in said, [one for one in said if "process" in one]]`,
+    { result: [true, []] },
   ],
-  ["objects of JavaScript lead to no process", viaProxy(""), { anyOf: [{ result: [] }, FAILS] }],
+  [
+    "frames by toJSON of all objects",
+    `${PROXIES}
+to_js({}).constructor.prototype.toJSON = create_proxy(lambda *_: '{"type":"done"}')
+1`,
+    { ended: /^protocol$/ },
+  ],
+  [
+    "the stack of the host",
+    `${PROXIES}
+calls = []
+try:
+    found[-2].constructor.constructor("1")
+except BaseException as error:
+    maker = to_js({}).constructor.getPrototypeOf(error.constructor)
+    maker.prepareStackTrace = create_proxy(lambda e, sites: calls.extend(str(s.getThis()) for s in sites))
+    try:
+        found[-2].constructor.constructor("1")
+    except BaseException as other:
+        str(other.stack)
+[one for one in calls if "process" in one or "global" in one]`,
+    { result: [] },
+  ],
   [
     "the bridge's own function",
     "f = [c.cell_contents for c in tools.read_file.__closure__ if callable(c.cell_contents)]\nsend = [c.cell_contents for g in f for c in (g.__closure__ or ()) if 'JsProxy' in str(type(c.cell_contents))]\nsend[0].constructor('return process')()",
-    FAILS,
+    NO_CODE,
   ],
   [
     "calls with the bridge's own function",
     "f = [c.cell_contents for c in tools.read_file.__closure__ if callable(c.cell_contents)]\nsend = [c.cell_contents for g in f for c in (g.__closure__ or ()) if 'JsProxy' in str(type(c.cell_contents))]\nfor i in range(1000): send[0](i, 'health', '{}')\n1",
-    { anyOf: [{ ended: /tool_calls/ }, FAILS] },
+    { ended: /^tool_calls$/ },
   ],
   [
-    "NODEFS",
-    "import sys\nfrom pyodide.ffi import JsProxy\nimport gc\nm = [o for o in gc.get_objects() if isinstance(o, JsProxy)]\n[o.mountNodeFS('/host', '/') for o in m]\nopen('/host/etc/passwd').read()",
-    CONTAINED,
+    "writing a frame past the bridge",
+    'import os\n[os.write(fd, b\'\\x11\\x00\\x00\\x00{"type":"ready"}\') for fd in (1, 2)]\n1',
+    { result: 1 },
   ],
 ]);
 
@@ -146,7 +222,7 @@ const BOMBS = programs([
   [
     "recursion without a bound",
     "import sys\nsys.setrecursionlimit(10**9)\ndef f(): return f()\nf()",
-    { anyOf: [FAILS, { ended: /crash/ }] },
+    { anyOf: [IN_TIME, OUT_OF_MEMORY] },
   ],
   ["memory by lists", "a = []\nwhile True: a.append([0] * 10**5)", OUT_OF_MEMORY],
   ["memory by bytes", "a = []\nwhile True: a.append(bytearray(10**7))", OUT_OF_MEMORY],
@@ -164,28 +240,28 @@ const BOMBS = programs([
   ],
   ["a huge power", "10 ** 10 ** 9", { anyOf: [IN_TIME, OUT_OF_MEMORY] }],
   ["slow pattern", "import re\nre.match(r'^(a+)+$', 'a' * 40 + 'b')", IN_TIME],
-  ["deep parentheses", "eval('(' * 10**5 + ')' * 10**5)", FAILS],
-  ["deep result", "a = []\nfor _ in range(10**5): a = [a]\na", { anyOf: [FAILS, { ended: /crash/ }] }],
+  [
+    "deep parentheses",
+    "eval('(' * 10**5 + ')' * 10**5)",
+    { error: /^SyntaxError: too many nested parentheses/ },
+  ],
+  ["deep result", "a = []\nfor _ in range(10**5): a = [a]\na", TOO_DEEP],
   [
     "tasks without end",
     "import asyncio\nasync def f():\n    while True: await asyncio.sleep(0)\nawait asyncio.gather(*[f() for _ in range(100)])",
     IN_TIME,
   ],
   ["sleeping for ever", "import asyncio\nawait asyncio.sleep(10**6)", IN_TIME],
-  ["blocking sleep", "import time\ntime.sleep(10**6)", { anyOf: [IN_TIME, FAILS] }],
+  ["blocking sleep", "import time\ntime.sleep(10**6)", IN_TIME],
   [
     "a file in memory that grows",
     "with open('big', 'wb') as f:\n    while True: f.write(b'x' * 10**6)",
-    { anyOf: [OUT_OF_MEMORY, FAILS, IN_TIME] },
+    { anyOf: [OUT_OF_MEMORY, { error: /^OSError/ }, IN_TIME] },
   ],
   ["sys.exit", "import sys\nsys.exit(3)", { error: /SystemExit/ }],
-  ["os._exit", "import os\nos._exit(0)", { anyOf: [FAILS, { ended: /crash/ }] }],
-  ["os.abort", "import os\nos.abort()", { anyOf: [FAILS, { ended: /crash/ }] }],
-  [
-    "faulthandler",
-    "import faulthandler\nfaulthandler._sigsegv()",
-    { anyOf: [FAILS, { ended: /crash/ }, { result: undefined }] },
-  ],
+  ["os._exit", "import os\nos._exit(0)", CRASH],
+  ["os.abort", "import os\nos.abort()", CRASH],
+  ["faulthandler", "import faulthandler\nfaulthandler._sigsegv()", CRASH],
 ]);
 
 const OUTPUT = programs([
@@ -198,7 +274,7 @@ const OUTPUT = programs([
     { result: 1 },
   ],
   ["huge result", "'x' * 5 * 10**6", { error: /The result is larger/ }],
-  ["result in a circle", "a = []\na.append(a)\na", FAILS],
+  ["result in a circle", "a = []\na.append(a)\na", TOO_DEEP],
   [
     "result that throws",
     "class A:\n    def __str__(self): raise ValueError('in str')\nA()",
@@ -206,11 +282,24 @@ const OUTPUT = programs([
   ],
   [
     "links in the workspace",
-    "import os\nos.symlink('/etc/passwd', 'link')\nos.symlink('..', 'up')\n1",
+    "import os\nos.symlink('/lib', 'lib')\nos.symlink('/proc/self/environ', 'env')\nos.symlink('..', 'up')\nos.symlink('loop', 'loop')\nopen('own', 'w').write('x')\n1",
     { result: 1 },
+    ["own"],
   ],
-  ["a file that is no text", "open('bin', 'wb').write(b'\\xff\\xfe')\n1", { result: 1 }],
-  ["a name that leads out", "open('../planted', 'w').write('x')\n1", { anyOf: [{ result: 1 }, FAILS] }],
+  [
+    "a link to a file of the interpreter",
+    "import os\nos.symlink('/lib/python314.zip', 'zip')\nos.makedirs('d')\nos.symlink('/', 'd/root')\nos.rename('d', 'e')\n1",
+    { result: 1 },
+    [],
+  ],
+  [
+    "a workspace that was moved away",
+    "import os\nos.rename('/work', '/moved')\nos.symlink('/lib', '/work')\n1",
+    { anyOf: [{ result: 1 }, { error: /^OSError/ }] },
+    [],
+  ],
+  ["a file that is no text", "open('bin', 'wb').write(b'\\xff\\xfe')\n1", { result: 1 }, ["bin"]],
+  ["a name that leads out", "open('../planted', 'w').write('x')\n1", { result: 1 }, []],
   ["a thousand files", "for i in range(1000): open(f'f{i}', 'w').write('x')\n1", { result: 1 }],
   [
     "prelude replaced",
@@ -227,13 +316,13 @@ const BRIDGE = programs([
     { error: /ToolError: A program cannot/ },
   ],
   ["a secret by a tool", "await tools.read_file(path='.env')", { error: /ToolError/ }],
-  ["outside by a tool", "await tools.read_file(path='../../../etc/passwd')", { error: /ToolError/ }],
+  ["outside by a tool", "await tools.read_file(path=inputs['secret'])", { error: /^ToolError: / }],
   [
     "arguments that are deep",
     "a = 'x'\nfor _ in range(60): a = [a]\nawait tools.read_file(path=a)",
     { error: /ToolError: Nested/ },
   ],
-  ["arguments in a circle", "a = []\na.append(a)\nawait tools.read_file(path=a)", FAILS],
+  ["arguments in a circle", "a = []\na.append(a)\nawait tools.read_file(path=a)", TOO_DEEP],
   ["too many calls", "while True: await tools.health()", { ended: /tool_calls/ }],
   [
     "calls after the end",

@@ -1,14 +1,22 @@
 import { readFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ERROR_TABLE, type ErrorCode } from "../../src/base/error-table.ts";
 import { listenPrivately, ownUserId, peerOf } from "../../src/host/net/private-socket.ts";
 import { makeSocketFolder, removeSocketFolder } from "../../src/host/net/socket-folder.ts";
 import { createCallTable } from "../../src/link/call-table.ts";
 import { createEventLog } from "../../src/link/event-log.ts";
 import { createLinkServer } from "../../src/link/link-server.ts";
 import { createSealedState } from "../../src/link/sealed-state.ts";
+import {
+  createFrameReader,
+  encodeFrame,
+  STREAM_PATH,
+  STREAM_PROTOCOL,
+} from "../../src/link/stream-frames.ts";
 import { snapshotOf } from "../../src/wiring/keep-start.ts";
 import { openTestApp, type TestApp } from "../app.ts";
 import { rounds } from "../rounds.ts";
@@ -36,7 +44,7 @@ interface Reply {
 
 interface Sent {
   readonly path?: string;
-  readonly body?: string;
+  readonly body?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -47,7 +55,10 @@ let server: ReturnType<typeof createLinkServer>;
 const table = createCallTable({ generation: GENERATION, maxEntries: 1000, maxResultBytes: 1_000_000 });
 
 /** A program that speaks the link and is not our front. */
-const send = ({ path = "/v1/request", body, headers = {} }: Sent): Promise<Reply> =>
+const send = ({ path = STREAM_PATH, body, headers = {} }: Sent): Promise<Reply> =>
+  path === STREAM_PATH ? sendFrame(body ?? "", headers) : post({ path, body, headers });
+
+const post = ({ path, body, headers = {} }: Sent): Promise<Reply> =>
   new Promise((resolve, reject) => {
     const request = httpRequest(
       {
@@ -67,6 +78,48 @@ const send = ({ path = "/v1/request", body, headers = {} }: Sent): Promise<Reply
     );
     request.once("error", reject);
     request.end(body);
+  });
+
+/** The same over an upgraded connection, as fronts send their requests; the status is that of what was refused. */
+const sendFrame = (body: string, headers: Readonly<Record<string, string>>): Promise<Reply> =>
+  new Promise((resolve, reject) => {
+    const request = httpRequest({
+      socketPath: join(folder, "link.sock"),
+      path: STREAM_PATH,
+      headers: {
+        "x-llmc-token": TOKEN,
+        "x-llmc-schema": "1.0",
+        connection: "Upgrade",
+        upgrade: STREAM_PROTOCOL,
+        ...headers,
+      },
+    });
+    request.once("error", reject);
+    request.once("response", (response) => {
+      response.resume();
+      resolve({ status: response.statusCode ?? 0, text: "" });
+    });
+    request.once("upgrade", (_response, socket) => {
+      socket.on("error", () => {}).once("close", () => resolve({ status: 413, text: "" }));
+      socket.on(
+        "data",
+        createFrameReader({
+          maxBytes: () => 10_000_000,
+          onBroken: () => reject(new Error("not a frame")),
+          onFrame: (_stream, payload, kind) => {
+            const text = payload.toString("utf8");
+            const { error } = JSON.parse(text) as { error?: { code: ErrorCode } };
+            resolve({
+              status: kind === "refused" ? ERROR_TABLE[error?.code ?? "internal_error"].status : 200,
+              text,
+            });
+            socket.destroy();
+          },
+        }),
+      );
+      socket.write(encodeFrame(7, body));
+    });
+    request.end();
   });
 
 const readFromWorkspace = (path: string): Promise<string> => readFile(join(app.root, path), "utf8");
@@ -90,11 +143,13 @@ beforeAll(async () => {
     generation: GENERATION,
     token: TOKEN,
     snapshot: () => snapshotOf(app),
-    isFront: (socket) =>
+    connections: () => 10,
+    admitConnection: (socket) =>
       isFront && peerOf(socket)?.uid === ownUserId() && peerOf(socket)?.pid === process.pid,
     onLog: () => {},
     onRefused: () => {},
     maxBodyBytes: () => 1_000_000,
+    maxOpenBytes: 4_000_000,
   });
   await listenPrivately(server, join(folder, "link.sock"));
 });
@@ -115,7 +170,7 @@ describe("FAIL-H3 REQ-I3 strangers on the socket", () => {
   test.each([
     ["a wrong token", { "x-llmc-token": "guess" }, 401],
     ["another major version", { "x-llmc-schema": "2.0" }, 422],
-    ["a newer minor version, which this core does not know", { "x-llmc-schema": "1.7" }, 422],
+    ["a newer minor version, which was not agreed on", { "x-llmc-schema": "1.7" }, 422],
     ["no version", { "x-llmc-schema": "" }, 422],
   ])("%s is refused", async (_what, headers, status) => {
     const body = requestOf({
@@ -181,6 +236,66 @@ describe("FAIL-H1 REQ-I1 a hostile front gets nothing that the caller could not 
   });
 });
 
+describe("FAIL-H1 a front that holds what it does not use", () => {
+  interface Held {
+    readonly refused: Promise<number | string>;
+    readonly end: () => void;
+  }
+  const headers = { "x-llmc-token": TOKEN, "x-llmc-schema": "1.0" };
+
+  /** A request whose body does not end; gives the status with which it is refused. */
+  const holdBody = (): Held => {
+    const request = httpRequest({
+      socketPath: join(folder, "link.sock"),
+      path: "/v1/log",
+      method: "POST",
+      headers: { ...headers, "content-length": 999_999 },
+    });
+    request.on("error", () => {}).write("x".repeat(900_000));
+    const refused = new Promise<number>((resolve) =>
+      request.once("response", (response) => resolve(response.resume().statusCode ?? 0)),
+    );
+    return { refused, end: () => void request.destroy() };
+  };
+
+  /** The same on an upgraded connection, which is closed then. */
+  const holdFrame = (): Held => {
+    let held: Duplex | undefined;
+    const request = httpRequest({
+      socketPath: join(folder, "link.sock"),
+      path: STREAM_PATH,
+      headers: { ...headers, connection: "Upgrade", upgrade: STREAM_PROTOCOL },
+    });
+    const refused = new Promise<string>((resolve) =>
+      request
+        .on("error", () => {})
+        .once("upgrade", (_response, socket) => {
+          held = socket.on("error", () => {}).once("close", () => resolve("closed"));
+          socket.resume().write(encodeFrame(1, "x".repeat(900_001)).subarray(0, 900_000));
+        }),
+    );
+    request.end();
+    return { refused, end: () => void held?.destroy() };
+  };
+
+  test.each([
+    ["bodies", holdBody, 503],
+    ["frames", holdFrame, "closed"],
+  ] as const)(
+    "%s under way are bounded together, and what is given up is free again",
+    async (_what, hold, how) => {
+      const held = Array.from({ length: 6 }, hold);
+      expect(await Promise.race(held.map(({ refused }) => refused))).toBe(how);
+      for (const { end } of held) end();
+      await expect
+        .poll(async () => (await call("read_file", { path: "a.txt" })).status, { timeout: 5000 })
+        .toBe(200);
+      const large = "x".repeat(900_000);
+      for (let i = 0; i < 8; i++) expect((await call("stat", { path: "a.txt", large })).status).toBe(200);
+    },
+  );
+});
+
 describe("FAIL-D2 REQ-I6 the link is fuzzed", () => {
   test("no body ends the core or reaches a tool in another form", async () => {
     const valid = requestOf({ method: "call", tool: "read_file", args: { path: "a.txt" } });
@@ -198,7 +313,7 @@ describe("FAIL-D2 REQ-I6 the link is fuzzed", () => {
         "x".repeat(1_000_001),
       ),
     );
-    const paths = fc.constantFrom("/v1/request", "/v1/cancel", "/v1/log", "/v1/none", "/");
+    const paths = fc.constantFrom(STREAM_PATH, "/v1/cancel", "/v1/log", "/v1/none", "/");
     await fc.assert(
       fc.asyncProperty(bodies, paths, async (body, path) => {
         const { status } = await send({ body, path }).catch(() => ({ status: 0 }));
@@ -207,5 +322,47 @@ describe("FAIL-D2 REQ-I6 the link is fuzzed", () => {
       { numRuns: rounds(300, 5000) },
     );
     expect((await call("read_file", { path: "a.txt" })).text).toContain("hello");
+  });
+});
+
+describe("FAIL-D2 frames of an upgraded connection", () => {
+  test("come whole, however they are cut", () => {
+    const texts = ["", "a", "é".repeat(70_000), "{}"];
+    const bytes = Buffer.concat(texts.map((text, stream) => encodeFrame(stream, text)));
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 60_000 }), { maxLength: 20 }), (cuts) => {
+        const got: string[] = [];
+        const read = createFrameReader({
+          maxBytes: () => 1_000_000,
+          onFrame: (stream, payload) => got.push(`${stream}:${payload.toString("utf8")}`),
+          onBroken: () => got.push("broken"),
+        });
+        let at = 0;
+        for (const length of cuts) {
+          read(bytes.subarray(at, at + length));
+          at += length;
+        }
+        if (at < bytes.length) read(bytes.subarray(at));
+        expect(got).toEqual(texts.map((text, stream) => `${stream}:${text}`));
+      }),
+      { numRuns: rounds(30, 300) },
+    );
+  });
+
+  test("end where one is too long or of no kind, and nothing after it is read", () => {
+    const got: string[] = [];
+    const reader = () =>
+      createFrameReader({
+        maxBytes: () => 10,
+        onFrame: (_stream, payload) => got.push(payload.toString("utf8")),
+        onBroken: () => got.push("broken"),
+      });
+    const long = reader();
+    long(encodeFrame(1, "x".repeat(11)));
+    long(encodeFrame(2, "after"));
+    const strange = encodeFrame(1, "x");
+    strange.writeUInt8(9, 8);
+    reader()(strange);
+    expect(got).toEqual(["broken", "broken"]);
   });
 });

@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { hostSections } from "../../src/host/options.ts";
+import { type ObeyedPaths, REACH, type ReachId } from "../../src/policy/reach-table.ts";
 import { isLong, rounds } from "../rounds.ts";
-import { cleanEnv, createWorkspace, launcher } from "../workspace.ts";
+import { cleanEnv, createWorkspace, launcher, toolModule } from "../workspace.ts";
 import { GIT, sandboxes } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 
@@ -14,12 +15,77 @@ const PROGRAM = await readFile(join(import.meta.dirname, "hostile-program.py"), 
 const SECRET = "correct horse battery staple";
 const [{ options }] = hostSections;
 
-/** Names that are obeyed, executed or withheld; what a folder of them would hold is made up by the program. */
+/** What the workspace configures, by entry of the table: the sandbox is told, and the server that starts afterwards obeys it. */
+const OBEYED: ObeyedPaths = {
+  user: ["home/llmc"],
+  program: ["program"],
+  config: ["conf/policy.cedar", "flows"],
+  modules: ["modules", "tools"],
+  models: ["model"],
+  startup: ["guides/agents.md"],
+};
+
+const TOML = `[mcp.tools]
+custom_modules = "modules"
+executables = "tools"
+[mcp.security]
+policy_files = ["conf/policy.cedar"]
+[mcp.kb]
+flows = "flows"
+[mcp.resources]
+sidecars = ["guides/agents.md"]
+`;
+
+/** Of every entry of the table: what is there, which the program must leave as it is, unless commands may write it. */
+const PLANTED: Readonly<Record<ReachId, Readonly<Record<string, string>>>> = {
+  state: { ".llmc/planted": "state\n" },
+  user: { "home/llmc/key": "key\n" },
+  // It bears a name that nobody can guess.
+  pending: {},
+  program: { "program/src/main.ts": "" },
+  config: {
+    "llmc.toml": TOML,
+    "conf/policy.cedar": 'forbid (principal, action, resource) when { resource.name == "no-such-tool" };\n',
+    "flows/flow.toml": "",
+  },
+  modules: {
+    "modules/tool.mjs": toolModule('tool("kept", () => "kept");'),
+    "tools/run.sh": "#!/bin/sh\necho kept\n",
+  },
+  models: { "model/model.onnx": "model\n" },
+  git: {},
+  startup: { ".vscode/settings.json": "{}\n", "guides/agents.md": "guide\n" },
+  secret: { ".env": SECRET, "a/b/.ssh/id_rsa": SECRET },
+};
+
+const nameOf = (glob: string): string => glob.replace(/^\*\*\//, "").replace(/\/?\*?\*?$/, "");
+
+/** Each name and each folder above it, and what would take its place there. */
+const withFolders = (path: string): readonly string[] => {
+  const parts = path.split("/");
+  return [...parts.map((_part, at) => parts.slice(0, at + 1).join("/")), `${path}/evil.mjs`];
+};
+
+/** Names by which an entry is known; what a folder of them would hold is made up by the program. */
+const NAMES_OF: Readonly<Record<ReachId, readonly string[]>> = {
+  state: [".llmc", ".llmc/state.db", ".llmc/token"],
+  user: OBEYED.user,
+  pending: [`.llmc-tmp-${"0".repeat(24)}`],
+  program: OBEYED.program,
+  config: ["llmc.toml", ...OBEYED.config],
+  modules: OBEYED.modules,
+  models: OBEYED.models,
+  git: [".git", "bare", "HEAD", "objects", "refs", "config", ".gitignore", ".gitattributes"],
+  startup: [...OBEYED.startup, ...options.startup_globs.default.map(nameOf)],
+  secret: [".env", ".ssh/id_rsa"],
+};
+
 const NAMES = [
-  ...options.startup_globs.default.map((glob) => glob.replace(/^\*\*\//, "").replace(/\/?\*?\*?$/, "")),
-  ...[".git", "bare", "llmc.toml", ".llmc", ".llmc/state.db", ".llmc/token", "modules", "modules/evil.mjs"],
-  ...[".env", ".ssh", ".ssh/id_rsa", ".gitignore", ".ignore", ".rgignore", ".gitattributes", "AGENTS.md"],
-  ...["a", "work", "package.json", "HEAD", "objects", "refs", "config"],
+  ...new Set([
+    ...Object.values(NAMES_OF).flat().flatMap(withFolders),
+    ...Object.values(PLANTED).flatMap(Object.keys).flatMap(withFolders),
+    ...["a", "work", "package.json", ".ignore", ".rgignore", "AGENTS.md"],
+  ]),
 ];
 
 const filesBelow = (folder: string): readonly string[] =>
@@ -45,10 +111,7 @@ describe.each(tiers)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J13 a hostile program in $nam
       "a/file.txt": "text\n",
       "c/file.txt": "text\n",
       "payload.sh": `#!/bin/sh\n${fire}\n`,
-      ".vscode/settings.json": "{}\n",
-      "llmc.toml": "[mcp.tools]\n",
-      ".env": SECRET,
-      "a/b/.ssh/id_rsa": SECRET,
+      ...Object.assign({}, ...Object.values(PLANTED)),
       "plan.json": JSON.stringify({
         seed: Math.trunc(Math.random() * 1e9),
         seconds: rounds(1, 60),
@@ -75,7 +138,8 @@ describe.each(tiers)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J13 a hostile program in $nam
     git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one");
     const seed = (JSON.parse(readFileSync(join(workspace.root, "plan.json"), "utf8")) as { seed: number })
       .seed;
-    const kept = [".git/config", ".vscode/settings.json", "llmc.toml"].map(
+    const held = (Object.keys(PLANTED) as ReachId[]).filter((id) => !REACH[id].write.includes("commands"));
+    const kept = [".git/config", ...held.flatMap((id) => Object.keys(PLANTED[id]))].map(
       (path) => [path, readFileSync(join(workspace.root, path), "utf8")] as const,
     );
     await using commands = commandTools(setting, workspace.root, {
@@ -83,13 +147,14 @@ describe.each(tiers)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J13 a hostile program in $nam
       powers: [],
       denylist: options.denylist_globs.default,
       startup: options.startup_globs.default,
+      obeyedPaths: () => OBEYED,
       timeoutSeconds: rounds(4, 60) + 20,
     });
 
     expect(await commands.use("run_cmd", "python3 program.py"), `seed ${seed}`).not.toContain(SECRET);
 
     for (const [path, text] of kept)
-      expect(readFileSync(join(workspace.root, path), "utf8"), `seed ${seed}`).toBe(text);
+      expect(readFileSync(join(workspace.root, path), "utf8"), `${path}, seed ${seed}`).toBe(text);
     const all = filesBelow(workspace.root);
     const startup = all.filter((path) =>
       /\/(\.vscode|\.idea|\.husky|\.envrc|\.claude|\.github\/workflows)$/.test(path),
@@ -117,6 +182,9 @@ describe.each(tiers)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J13 a hostile program in $nam
 
     // The server and its tools, started by the user.
     const server = await workspace.start({ args: ["--mode", "classic"] });
+    expect(await server.toolNames(), `what the workspace configures is in force, seed ${seed}`).toContain(
+      "kept",
+    );
     const ask = async (name: string, args: unknown): Promise<string> =>
       JSON.stringify(await server.call(name, args).catch(String));
     const answers = [

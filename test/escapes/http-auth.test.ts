@@ -169,9 +169,9 @@ describe("REQ-H3: the default limits", () => {
       expect(head).toMatch(/^x-correlation-id: .+$/im);
       expect(JSON.parse(text)).toMatchObject({ code: "RATE_LIMITED", hint: expect.any(String) });
     }
-    const most = Math.max(...ok.map((answer) => Number(/"data":"(\d+)"/.exec(answer)?.[1])));
-    expect(most).toBeGreaterThan(1);
-    expect(most).toBeLessThanOrEqual(8);
+    const peak = Math.max(...ok.map((answer) => Number(/"data":"(\d+)"/.exec(answer)?.[1])));
+    expect(peak).toBeGreaterThan(1);
+    expect(peak).toBeLessThanOrEqual(8);
   });
 
   test("a queue that is full refuses one more, a streamed one as well", async () => {

@@ -161,12 +161,16 @@ describe("FAIL-J8: a token whose scopes are narrowed", () => {
     socket.close();
   });
 
-  test("keeps its processes where it may still run some", async () => {
+  test("keeps its processes where it may still run some, and loses its programs", async () => {
     await using door = await open();
     const { pid, proc_id } = await door.ask(BOB, "linux_proc_start", { command: "cat" });
+    const program = (code: string) =>
+      door.ask(BOB, "execute_code", { language: "javascript", code, session: "s" });
+    await program("globalThis.n = 1");
     await door.setBob("read,execute");
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(alive(Number(pid))).toBe(true);
+    expect(await program("typeof n")).toMatchObject({ data: { result: "undefined" } });
     expect(await door.ask(BOB, "linux_proc_stop", { proc_id })).toMatchObject({ state: "ended" });
   });
 });

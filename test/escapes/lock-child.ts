@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { createReach } from "../../src/host/reach/reach.ts";
 import { createFiles } from "../../src/host/read/files.ts";
 import { createHandles, newHandleId } from "../../src/host/state/handles/handles.ts";
+import { createLockDb } from "../../src/host/state/lock-db.ts";
 import { createLocks } from "../../src/host/state/locks/locks.ts";
 import { createStateDb } from "../../src/host/state/state-db.ts";
 import { USER_STATE } from "../user-state.ts";
@@ -13,13 +14,14 @@ const ME = { principal: "local" };
 const [what = "", workspace = "", number = "0"] = process.argv.slice(2);
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-const state = createStateDb({
+const databases = {
   workspace,
   userState: USER_STATE,
-  onWarning: (message) => say(`warning ${message}`),
-});
+  onWarning: (message: string) => say(`warning ${message}`),
+};
+const state = createStateDb(databases);
 const locks = createLocks({
-  state,
+  database: createLockDb(databases),
   workspace,
   settings: () => ({ waitMs: 20_000, leaseMs: what === "stall" ? Number(number) : 15_000 }),
   now: Date.now,

@@ -7,8 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Database } from "../../src/host/state/database/database.ts";
+import { createLockDb } from "../../src/host/state/lock-db.ts";
 import { createLocks, type Locks } from "../../src/host/state/locks/locks.ts";
-import { createStateDb } from "../../src/host/state/state-db.ts";
 import { rounds } from "../rounds.ts";
 import { USER_STATE } from "../user-state.ts";
 
@@ -18,7 +18,7 @@ const script = fileURLToPath(new URL("./lock-child.ts", import.meta.url));
 
 let workspace: string;
 let counter: string;
-let state: Database;
+let database: Database;
 let locks: Locks;
 let children: Child[];
 
@@ -43,14 +43,17 @@ const ended = (child: Child): Promise<number | null> =>
     ? new Promise((resolve) => child.once("close", resolve))
     : Promise.resolve(child.exitCode);
 
+/** Without those of other tests: the table is the user's. */
+const locksHere = () => locks.list().filter(({ key }) => key === counter);
+
 beforeEach(() => {
   workspace = realpathSync(mkdtempSync(join(tmpdir(), "llmc-contention-")));
   counter = join(workspace, "counter");
   writeFileSync(counter, "0");
   children = [];
-  state = createStateDb({ workspace, userState: USER_STATE, onWarning: (message) => expect.fail(message) });
+  database = createLockDb({ workspace, userState: USER_STATE, onWarning: (message) => expect.fail(message) });
   locks = createLocks({
-    state,
+    database,
     workspace,
     settings: () => ({ waitMs: 10_000, leaseMs: 15_000 }),
     now: Date.now,
@@ -61,7 +64,7 @@ beforeEach(() => {
 afterEach(async () => {
   for (const child of children) child.kill("SIGKILL");
   await Promise.all(children.map(ended));
-  state.close();
+  database.close();
   rmSync(workspace, { recursive: true, force: true });
 });
 
@@ -73,13 +76,13 @@ it("FAIL-A17 REQ-F10 two processes that each add one 500 times lose nothing", {
     expect(await Promise.all(exits)).toEqual([0, 0]);
     expect(readFileSync(counter, "utf8")).toBe(String(round * 1000));
   }
-  expect(locks.list()).toEqual([]);
+  expect(locksHere()).toEqual([]);
 });
 
 it("FAIL-A18 the lock of a process that was killed is taken over at once", async () => {
   const child = start("stall", 60_000);
   expect(await nextLine(child)).toBe("held");
-  expect(locks.list()).toMatchObject([{ key: counter, pid: child.pid, isDead: false }]);
+  expect(locksHere()).toMatchObject([{ key: counter, pid: child.pid, isDead: false }]);
   child.kill("SIGKILL");
   const killed = performance.now();
   await locks.hold([counter], async (lease) => lease.commit(() => writeFileSync(counter, "mine")));

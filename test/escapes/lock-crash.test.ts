@@ -8,6 +8,7 @@ import { createReach } from "../../src/host/reach/reach.ts";
 import { createFiles } from "../../src/host/read/files.ts";
 import type { Database } from "../../src/host/state/database/database.ts";
 import { createHandles, type Handles, newHandleId } from "../../src/host/state/handles/handles.ts";
+import { createLockDb } from "../../src/host/state/lock-db.ts";
 import { createLocks } from "../../src/host/state/locks/locks.ts";
 import { createStateDb } from "../../src/host/state/state-db.ts";
 import { rounds } from "../rounds.ts";
@@ -93,8 +94,13 @@ it("FAIL-D7 processes killed while they store: every handle is whole, and what t
     const [seed] = lines[0]?.split(" ") ?? [];
     expect(lines.every((line, i) => line === `${seed} ${i + 1} ${"x".repeat((i + 1) % 200)}`)).toBe(true);
   }
+  const database = createLockDb({
+    workspace,
+    userState: USER_STATE,
+    onWarning: (message) => expect.fail(message),
+  });
   const locks = createLocks({
-    state,
+    database,
     workspace,
     settings: () => ({ waitMs: 0, leaseMs: 15_000 }),
     now: Date.now,

@@ -94,11 +94,11 @@ describe.each(scenes)(
       await using one = commandTools(setting, workspace.root, options);
       await using other = commandTools(setting, workspace.root, options);
       for (const server of [one, other]) await server.use("run_cmd", "python3 -c pass");
-      const isSaid = async (name: string): Promise<void> => {
+      const expectReported = async (name: string): Promise<void> => {
         while (!existsSync(at(`signs/${name}`))) await sleep(10);
       };
       const first = one.use("linux_proc_start", `python3 play.py ${scene} first`);
-      await isSaid("made");
+      await expectReported("made");
       const line = scene === "project" ? "cd project && python3 ../play.py" : "python3 play.py";
       const second = other.use("run_cmd", `${line} ${scene} second`);
       while (!existsSync(at("signs/opened")) && !existsSync(at("project/ready"))) await sleep(10);

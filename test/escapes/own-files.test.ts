@@ -111,9 +111,9 @@ describe("FAIL-J6: what the server reads for itself", () => {
   test.each(someIfRepeated(TRAPS))(
     "as llmc.toml, %s stops the start with an error that names the file",
     async (_what, plant, code) => {
-      await using place = await createWorkspace();
-      plant(join(place.root, "llmc.toml"));
-      const server = await place.start({ handshake: false });
+      await using elsewhere = await createWorkspace();
+      plant(join(elsewhere.root, "llmc.toml"));
+      const server = await elsewhere.start({ handshake: false });
       const { code: exit } = await within(10_000, () => server.exited);
       expect(exit).toBe(3);
       expect(server.stderr).toContain("llmc.toml");
@@ -124,13 +124,13 @@ describe("FAIL-J6: what the server reads for itself", () => {
   test.each(someIfRepeated(TRAPS.filter(([what]) => what !== "a folder")))(
     "as a sidecar and an agent guide, %s is refused at once and the server goes on",
     async (_what, plant) => {
-      await using place = await createWorkspace({
+      await using elsewhere = await createWorkspace({
         "llmc.toml": '[mcp.resources]\nsidecars = ["notes.md"]\n',
         "a.txt": "hello",
       });
-      plant(join(place.root, "AGENTS.md"));
-      plant(join(place.root, "notes.md"));
-      const server = await place.start();
+      plant(join(elsewhere.root, "AGENTS.md"));
+      plant(join(elsewhere.root, "notes.md"));
+      const server = await elsewhere.start();
       const listed = await server.request("resources/list");
       const resources = (listed.result?.["resources"] ?? []) as readonly { readonly uri: string }[];
       const asked = resources.map(({ uri }) => server.request("resources/read", { uri }));

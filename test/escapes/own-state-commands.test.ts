@@ -37,7 +37,7 @@ test("FAIL-J12 REQ-D12: without a sandbox, the usual programs do not read the se
   }
 });
 
-const LOOK = `
+const SCRIPT = `
 import os
 for folder in [".llmc", "other/.llmc/deep"]:
     try: print(folder, os.listdir(folder))
@@ -51,7 +51,7 @@ for folder in [".llmc", "other/.llmc/deep"]:
 test.each(settings.filter(({ tier }) => tier !== "plain"))(
   "FAIL-J12 REQ-D12: a start-up link into the server's own state opens nothing of it in $name",
   async (setting) => {
-    await using workspace = await createWorkspace({ "look.py": LOOK, "other/.llmc/deep/left.txt": MARK });
+    await using workspace = await createWorkspace({ "look.py": SCRIPT, "other/.llmc/deep/left.txt": MARK });
     await using commands = commandTools(setting, workspace.root, {
       allowlist: ["python3"],
       powers: [],

@@ -87,13 +87,13 @@ afterEach(() => {
 const run = async (code: string): Promise<string> => {
   const args = ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", code];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
+  let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
+      output += text;
     });
   await new Promise((resolve) => child.once("close", resolve));
-  return said;
+  return output;
 };
 const urlOf = (path: string): string => JSON.stringify(fileURLToPath(new URL(path, import.meta.url)));
 
@@ -237,17 +237,17 @@ const walOf = (database: string): Buffer => {
     sums = [one, two];
     return part;
   };
-  const words = (...values: readonly number[]): Buffer => {
+  const uint32s = (...values: readonly number[]): Buffer => {
     const buffer = Buffer.alloc(values.length * 4);
     values.forEach((value, i) => void buffer.writeUInt32BE(value, i * 4));
     return buffer;
   };
   const salts = [0x1111_1111, 0x2222_2222];
-  const parts = [summed(words(0x377f_0682, 3_007_000, pageBytes, 0, ...salts)), words(...sums)];
+  const parts = [summed(uint32s(0x377f_0682, 3_007_000, pageBytes, 0, ...salts)), uint32s(...sums)];
   for (let page = 1; page <= pages; page++) {
-    const head = summed(words(page, page === pages ? pages : 0));
+    const head = summed(uint32s(page, page === pages ? pages : 0));
     const content = summed(bytes.subarray((page - 1) * pageBytes, page * pageBytes));
-    parts.push(head, words(...salts, ...sums), content);
+    parts.push(head, uint32s(...salts, ...sums), content);
   }
   return Buffer.concat(parts);
 };
@@ -396,9 +396,9 @@ describe("REQ-D22: the key", () => {
       const key = openSecretKey(${JSON.stringify(userState)});
       makeStateFolder({ workspace: ${JSON.stringify(workspace)}, key }).close();
       console.log(key.sign("x").toString("hex"));`;
-    const said = await Promise.all(Array.from({ length: 8 }, () => run(code)));
-    expect(new Set(said).size).toBe(1);
-    expect(said[0]).toMatch(/^[0-9a-f]{64}\n$/);
+    const output = await Promise.all(Array.from({ length: 8 }, () => run(code)));
+    expect(new Set(output).size).toBe(1);
+    expect(output[0]).toMatch(/^[0-9a-f]{64}\n$/);
     expect(readdirSync(userState)).toEqual(["key"]);
     expect(readdirSync(at())).toEqual([".gitignore", basename(own())]);
   });

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, symlinkSync } from "node:fs";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ownState } from "../user-state.ts";
 import { createWorkspace } from "../workspace.ts";
@@ -49,6 +49,27 @@ describe.each(plain)("FAIL-J12 REQ-X10 values of options in $name", (setting) =>
     const asked = line.replace("OUT", path).replace("NAME", name);
     const answer = commands.use("run_cmd", asked, "sub");
     await expect(answer).rejects.toMatchObject({ code: "path_denied" });
+  });
+
+  test("FAIL-J12 links lead neither outside nor to withheld files under another name", async () => {
+    await using workspace = await createWorkspace({ ".env": SECRET, "d/a.txt": "a\n", "e/b.txt": "b\n" });
+    await using outside = await createWorkspace({ secret: SECRET });
+    symlinkSync("../.env", join(workspace.root, "d/link"));
+    symlinkSync(outside.root, join(workspace.root, "d/out"));
+    await using commands = tools(setting, workspace.root);
+    for (const line of [
+      "wc d/out/secret",
+      "grep -c x d/out/secret",
+      "grep -Rn . d",
+      "grep --dereference-recursive . d",
+    ]) {
+      const answer = commands.use("run_cmd", line.replace("NAME", basename(outside.root)));
+      await expect(answer, line).rejects.toMatchObject({
+        code: expect.stringMatching(/path_denied|forbidden/),
+      });
+    }
+    for (const line of ["rg -L . d", "rg --follow . d", "diff -rN d e", "diff -ruN d e", "grep -rn . d"])
+      expect(await commands.use("run_cmd", line), line).not.toContain(SECRET);
   });
 
   test.each([

@@ -25,8 +25,8 @@ export const processesIn = (tier: Tier, root: string, maxLandlockAbi?: number) =
     locate: async () => undefined,
     check: async () => {},
     writerOf: async () => undefined,
-    inTurn: (_writer, _wait, work) => work(undefined),
-    pass: (call, _turn, _signal, work) => {
+    withWriteLock: (_writer, _wait, work) => work(undefined),
+    pass: (call, _lock, _signal, work) => {
       const script = String(call.command);
       const request = { cwd: root, timeoutMs: 1 };
       return work({
@@ -43,6 +43,7 @@ export const processesIn = (tier: Tier, root: string, maxLandlockAbi?: number) =
     settings: () => ({
       enabled: true,
       idleMs: 600_000,
+      maxLockMs: 60_000,
       maxProcesses: 10,
       maxPerSession: 10,
       killForeign: false,

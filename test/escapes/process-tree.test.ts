@@ -15,7 +15,7 @@ const newTag = (): string => `7${process.pid}.${String(lastTag++).padStart(4, "0
 
 const descriptors = (): number => readdirSync("/proc/self/fd").length;
 
-const untilNone = async (tag: string): Promise<readonly number[]> => {
+const untilGone = async (tag: string): Promise<readonly number[]> => {
   for (let round = 0; round < 100 && processesWith(tag).length > 0; round++) await sleep(100);
   return processesWith(tag);
 };
@@ -97,7 +97,7 @@ describe.each(tiers)("a process in $name", (setting) => {
       } finally {
         victim.kill("SIGKILL");
       }
-      expect(await untilNone(tag)).toEqual([]);
+      expect(await untilGone(tag)).toEqual([]);
     }
   }, 60_000);
 });
@@ -131,7 +131,7 @@ describe("the processes of a running server", () => {
       if (way === "end of input") server.process.stdin.end();
       else server.process.kill(way as NodeJS.Signals);
       await server.exited;
-      expect(await untilNone(tag)).toEqual([]);
+      expect(await untilGone(tag)).toEqual([]);
     },
     60_000,
   );

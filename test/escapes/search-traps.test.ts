@@ -28,7 +28,14 @@ const TRAPS: readonly (readonly [string, (path: string) => void])[] = [
   ],
 ];
 
-const PLACES = [".gitignore", ".ignore", ".rgignore", ".git/info/exclude", "a/b/.gitignore", "a/.ignore"];
+const IGNORE_FILES = [
+  ".gitignore",
+  ".ignore",
+  ".rgignore",
+  ".git/info/exclude",
+  "a/b/.gitignore",
+  "a/.ignore",
+];
 
 const FILES = { "a/b/one.txt": "needle\n", "two.txt": "needle\n", "a/three.txt": "needle\n" };
 
@@ -59,10 +66,10 @@ describe("FAIL-J6 FAIL-J2: an ignore file that is none", () => {
   });
   afterAll(() => workspace.remove());
 
-  test.each(PLACES.flatMap((place) => TRAPS.map(([what, plant]) => [place, what, plant] as const)))(
+  test.each(IGNORE_FILES.flatMap((file) => TRAPS.map(([what, plant]) => [file, what, plant] as const)))(
     "%s as %s ends the search soon, with an error that names it",
-    async (place, _what, plant) => {
-      const path = join(workspace.root, place);
+    async (file, _what, plant) => {
+      const path = join(workspace.root, file);
       mkdirSync(dirname(path), { recursive: true });
       plant(path);
       try {
@@ -73,7 +80,7 @@ describe("FAIL-J6 FAIL-J2: an ignore file that is none", () => {
         ];
         expect(performance.now() - start).toBeLessThan(10_000);
         for (const { error, meta } of failures) {
-          expect(error).toContain(place.split("/").at(-1) === "exclude" ? "exclude" : place);
+          expect(error).toContain(file.split("/").at(-1) === "exclude" ? "exclude" : file);
           expect(meta.error_code).not.toBe("internal_error");
         }
         await expect.poll(() => searchers(workspace.root)).toEqual([]);

@@ -5,7 +5,7 @@ import { openTestApp, type TestApp } from "../app.ts";
 
 /** Root reads whatever it likes: then there is nothing to tell, and everything is found. */
 const readsEverything = process.getuid?.() === 0;
-const unread = <T>(told: T): T | undefined => (readsEverything ? undefined : told);
+const unread = <T>(reported: T): T | undefined => (readsEverything ? undefined : reported);
 
 const closed = (root: string, path: string, mode: number): void => {
   chmodSync(join(root, path), 0o000);
@@ -103,12 +103,12 @@ describe("FAIL-J6: what could not be read is told, never 'nothing found'", () =>
 
   test("the index, and what changes about it", async () => {
     const app = await openClosed();
-    const told = unread("3 paths could not be read and cannot be found: locked.md, locked.ts, vault");
+    const reported = unread("3 paths could not be read and cannot be found: locked.md, locked.ts, vault");
     const notes = async (): Promise<unknown> => {
       const { meta } = await structured(app, "rag_search", { query: "treasure" });
       return (meta as { notes: string[] }).notes;
     };
-    expect(await notes()).toEqual(told === undefined ? [] : expect.arrayContaining([told]));
+    expect(await notes()).toEqual(reported === undefined ? [] : expect.arrayContaining([reported]));
     const { data } = await structured(app, "rag_stats", {});
     expect((data as Record<string, unknown>)["unread"]).toEqual(
       unread({ total: 3, first: ["locked.md", "locked.ts", "vault"] }),

@@ -96,7 +96,7 @@ describe.each(tiers.filter(({ tier }) => tier !== "plain"))("FAIL-J4 secrets in 
 
 test("FAIL-J1 folders beyond the bound are told, and what is found there on the way is kept", async () => {
   await using workspace = await createWorkspace({ "a/b/c/.envrc": "", "a/b/d/x": "" });
-  const census = createFolderIndex<string>({
+  const index = createFolderIndex<string>({
     roots: [workspace.root],
     classifyFolder: () => undefined,
     classify: (path, entry) => ({ found: entry.name === ".envrc" ? [path] : [], enter: true }),
@@ -105,11 +105,11 @@ test("FAIL-J1 folders beyond the bound are told, and what is found there on the 
     skips: () => false,
     maxFolders: 2,
   });
-  await census.update();
-  expect(census.isWhole()).toBe(false);
-  expect(census.found()).toEqual([`${workspace.root}/a/b/c/.envrc`]);
+  await index.update();
+  expect(index.isWhole()).toBe(false);
+  expect(index.found()).toEqual([`${workspace.root}/a/b/c/.envrc`]);
   execFileSync("rm", ["-r", `${workspace.root}/a`]);
-  await census.update();
-  await census.update();
-  expect(census.isWhole()).toBe(true);
+  await index.update();
+  await index.update();
+  expect(index.isWhole()).toBe(true);
 });

@@ -91,10 +91,10 @@ describe.each(WAYS)("what may not be written, %s", (_way, locate) => {
     });
 
     it("FAIL-A9 no roots, no writes", async () => {
-      const none = open({ locate, roots: () => [] });
-      await refused(none.rewrite("x", "x"), "path_denied");
-      await refused(none.makeDirs("x", { existOk: true }), "path_denied");
-      await refused(none.remove("src", { recursive: true }), "path_denied");
+      const rootless = open({ locate, roots: () => [] });
+      await refused(rootless.rewrite("x", "x"), "path_denied");
+      await refused(rootless.makeDirs("x", { existOk: true }), "path_denied");
+      await refused(rootless.remove("src", { recursive: true }), "path_denied");
     });
 
     it("FAIL-A6 REQ-F9 a pipe, a socket and a device are refused at once", async () => {

@@ -1,7 +1,7 @@
 import { hostSections } from "../../src/host/options.ts";
 import { createReach, type ReachOptions } from "../../src/host/reach/reach.ts";
+import { createLockDb } from "../../src/host/state/lock-db.ts";
 import { createLocks, type Lease, type Locks } from "../../src/host/state/locks/locks.ts";
-import { createStateDb } from "../../src/host/state/state-db.ts";
 import type { FileWrites } from "../../src/host/write/contract.ts";
 import { createFileWrites, type FileWritesOptions } from "../../src/host/write/file-writes.ts";
 import { USER_STATE } from "../user-state.ts";
@@ -51,7 +51,7 @@ export const createMemoryLocks = (): Locks => {
 /** The locks of the program, shared by all processes on the workspace. */
 export const createRealLocks = (workspace: string): Locks =>
   createLocks({
-    state: createStateDb({ workspace, userState: USER_STATE, onWarning: () => {} }),
+    database: createLockDb({ workspace, userState: USER_STATE, onWarning: () => {} }),
     workspace,
     settings: () => ({ waitMs: 10_000, leaseMs: 15_000 }),
     now: () => Date.now(),

@@ -114,7 +114,7 @@ const partsOf = (name: string): string[] =>
     .split(/[^a-z0-9]+/);
 
 /** A word of the dialect may be part of a term that the field knows. */
-const KNOWN_TERMS = /stop_?words|look_?up/i;
+const KNOWN_TERMS = /stop_?words|look_?up|^bench\//i;
 
 const dialectIn = (name: string): string | undefined =>
   partsOf(name.replace(KNOWN_TERMS, "")).find((part) => Object.hasOwn(DIALECT, part));

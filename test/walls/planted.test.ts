@@ -210,6 +210,8 @@ test.each([
   ["a type", { "base/a.ts": "export interface Looker { readonly a: 1 }" }],
   ["a field", { "base/a.ts": "export interface A { readonly asides: 1 }" }],
   ["a method", { "base/a.ts": "export class A { bench() {} }" }],
+  ["a constant of a test", { "base/a.test.ts": "const told = 1; export { told };" }],
+  ["a test", { "base/own-words.test.ts": "export {};" }],
 ])("refused: a word of the private dialect as %s", (_what, files) => {
   expect(brokenBy(files as unknown as Files)).toEqual({ dialect: 1 });
 });

@@ -86,10 +86,13 @@ const roomOf = (path: string): string => {
   return rest.length === 0 ? WIRING : first;
 };
 
-/** Every source file of a tree, tests aside. */
-export const readSources = (root: string): readonly Source[] =>
+const isTest = (name: string): boolean => name.endsWith(".test.ts");
+
+/** Every source file of a tree, without its tests unless they are asked for. */
+export const readSources = (root: string, { tests = false } = {}): readonly Source[] =>
   readdirSync(root, { recursive: true, encoding: "utf8" })
-    .filter((name) => /\.[cm]?[jt]s$/.test(name) && !name.endsWith(".test.ts"))
+    // Folders with a dot hold what benchmarks and tests install.
+    .filter((name) => /\.[cm]?[jt]s$/.test(name) && !/(^|\/)\./.test(name) && (tests || !isTest(name)))
     .toSorted()
     .map((name) => {
       const text = readFileSync(join(root, name), "utf8");

@@ -103,6 +103,8 @@ export const TABLE: WallTable = {
     syntax: ["base", "host"],
     symbols: ["base", "syntax"],
     retrieve: ["base", "policy", "host", "syntax", "symbols"],
+    documents: ["base", "host"],
+    knowledge: ["base", "host", "documents", "retrieve", "llm"],
     llm: ["base", "policy", "host", "observe"],
     rlm: ["base", "llm", "sandbox", "syntax", "symbols", "retrieve"],
     envelope: ["base", "policy", "host"],
@@ -115,10 +117,13 @@ export const TABLE: WallTable = {
     http: DOOR,
     cli: DOOR,
   },
-  typesForTools: ["host", "sandbox", "symbols", "retrieve", "envelope", "rlm"],
+  typesForTools: ["host", "sandbox", "symbols", "retrieve", "knowledge", "envelope", "rlm"],
   nodeModules: {
     tools: ["node:timers/promises"],
     retrieve: ["node:timers/promises"],
+    // Decompresses members of archives in memory.
+    documents: ["node:zlib"],
+    knowledge: ["node:timers/promises", "node:zlib"],
     // The numbers of signals.
     envelope: ["node:os"],
     te: ["node:os"],
@@ -139,6 +144,8 @@ export const TABLE: WallTable = {
     sandbox: ["@jitl/quickjs-wasmfile-release-sync", "pyodide", "quickjs-emscripten-core"],
     syntax: ["web-tree-sitter"],
     retrieve: [],
+    documents: ["github-slugger", "htmlparser2", "markdown-it", "smol-toml", "unpdf", "yaml"],
+    knowledge: [],
     llm: ["@ai-sdk/anthropic", "@ai-sdk/google", "@ai-sdk/openai-compatible", "@pydantic/genai-prices"],
     tools: ["zod"],
     core: ["zod"],
@@ -148,7 +155,8 @@ export const TABLE: WallTable = {
     http: ["fastify", "@modelcontextprotocol/node", "@modelcontextprotocol/server", "ws", "zod"],
     cli: ["commander", "diff", "smol-toml", "toml-eslint-parser"],
   },
-  processProperties: { wiring: ENTRY },
+  // The program in `documents/reader` is a process of its own, which has nothing but these.
+  processProperties: { wiring: ENTRY, documents: ["stdin", "stdout"] },
   // WebAssembly has no type in Node's library; the grammar loader takes it from the global object.
   globals: { syntax: ["globalThis"] },
 };

@@ -27,6 +27,6 @@ export const violationsIn = (root: string, table: WallTable): Readonly<Record<Wa
     "machine access": machineAccess(sources, table),
     "long files": longFiles(sources, MAX_FILE_LINES),
     "long functions": longFunctions(sources, MAX_FUNCTION_LINES),
-    dialect: dialectNames(sources),
+    dialect: dialectNames(readSources(root, { tests: true })),
   };
 };

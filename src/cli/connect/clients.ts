@@ -254,8 +254,9 @@ export const findClient = (name: string): Client => {
   const client = CLIENTS.find((candidate) => candidate.name === name);
   if (client !== undefined) return client;
   const names = CLIENTS.map((candidate) => candidate.name);
-  const meant = nearest(name, names);
-  throw new LlmcError("invalid_args", `Unknown client ${quoteForMessage(name)}.`, {
+  const meant = name === "" ? undefined : nearest(name, names);
+  const message = name === "" ? "No client was named." : `Unknown client ${quoteForMessage(name)}.`;
+  throw new LlmcError("invalid_args", message, {
     hint: meant === undefined ? `Known clients: ${names.join(", ")}.` : `Did you mean ${meant}?`,
   });
 };

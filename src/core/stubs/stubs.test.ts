@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { shareTestApp, type TestApp, tempWorkspace } from "../../../test/app.ts";
+import { TOOL_ARGUMENTS } from "../../../test/tool-arguments.ts";
 import { allTools } from "../../tools/all.ts";
 import { argumentsOf, typeOfSchema } from "./schema-type.ts";
 import { createStubFiles } from "./stub-files.ts";
@@ -141,6 +142,21 @@ async def main() -> str:
     expect(checkPython(files, "async def main():\n    await tools.read_file()\n")).toContain("error:");
   });
 
+  test("REQ-E1: the arguments of every tool, as the tests of doors send them, are of the types of its stub", async () => {
+    const files = await readTree(app());
+    const calls = Object.entries(TOOL_ARGUMENTS);
+    const typescript = calls.map(
+      ([name, args]) => `await tools[${JSON.stringify(name)}](${JSON.stringify(args)});`,
+    );
+    expect(checkTypescript(files, typescript.join("\n"))).toBe("");
+    const python = calls.map(([name, args]) => {
+      const given = Object.entries(args).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+      const tool = /^[a-z]\w*$/.test(name) ? `tools.${name}` : `tools[${JSON.stringify(name)}]`;
+      return `    await ${tool}(${given.join(", ")})`;
+    });
+    expect(checkPython(files, `async def main():\n${python.join("\n")}\n`)).not.toContain("error:");
+  });
+
   test("FAIL-G8: optional before required, keywords, unions and no arguments compile", () => {
     expect(
       checkTypescript(
@@ -151,9 +167,22 @@ async def main() -> str:
     expect(
       checkPython(
         awkward.files,
-        `async def main():\n    await tools.odd_one(**{"from": 1})\n    await tools.odd_two()\n    await tools["class"]()\n`,
+        `async def main():
+    await tools.odd_one(**{"from": 1})
+    await tools.odd_one(**{"from": 1, "with-dash": [1.5], "kind": 3, "nested": {"class": "c", "children": [{}]}})
+    await tools.odd_two()
+    await tools["class"]()
+    await tools["00-x"]()
+`,
       ),
     ).not.toContain("error:");
+    for (const wrong of ['{ from: 1, kind: "c" }', '{ optional: "x" }', '{ from: 1, "with-dash": 1 }'])
+      expect(checkTypescript(awkward.files, `await tools.odd_one(${wrong});`), wrong).not.toBe("");
+    for (const wrong of ['{"from": 1, "kind": "c"}', '{"optional": "x"}', '{"from": 1, "with-dash": 1}'])
+      expect(
+        checkPython(awkward.files, `async def main():\n    await tools.odd_one(**${wrong})\n`),
+        wrong,
+      ).toContain("error:");
   });
 
   test("search_tools finds by words, and says so when nothing matches", async () => {

@@ -9,7 +9,7 @@ const FAILED =
 /** A total that says that there were none. */
 const ZERO_TOTAL = /\b(?:0|no) (?:errors?|failures?|failed)\b/gi;
 
-/** Words of trouble anywhere in a line. */
+/** Words that report a problem, anywhere in a line. */
 const MENTIONS =
   /\b(?:error|errors|fatal|panic|panicked|failed|failure|exception|traceback|undefined reference)\b/i;
 

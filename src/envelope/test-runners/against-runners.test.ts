@@ -5,71 +5,20 @@ import { join, relative, resolve } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../../../test/app.ts";
+import {
+  anyProject,
+  countOf,
+  type Failures,
+  javascript,
+  jsonFailures,
+  type Language,
+  readBy,
+  render,
+  withoutLines,
+} from "../../../test/generated-tests.ts";
 import { isLong, rounds } from "../../../test/rounds.ts";
 import { enrich } from "../enrich/all.ts";
 import type { TestReport } from "./contract.ts";
-
-/** Names that several files share, and folders that make one path the end of another. */
-const FILES = ["a", "b", "xa", "sub/a", "sub/deep/a"] as const;
-const NAMES = ["adds", "breaks", "is_same"] as const;
-const OUTCOMES = ["pass", "fail", "fail in helper", "skip"] as const;
-
-interface GeneratedTest {
-  readonly name: string;
-  readonly outcome: (typeof OUTCOMES)[number];
-  /** Lines before it, so that no two files have their tests on the same lines. */
-  readonly gap: number;
-}
-
-interface GeneratedFile {
-  readonly path: string;
-  readonly tests: readonly GeneratedTest[];
-}
-
-const anyTest = fc.record({
-  name: fc.constantFrom(...NAMES),
-  outcome: fc.constantFrom(...OUTCOMES),
-  gap: fc.integer({ min: 0, max: 9 }),
-});
-const anyProject = fc
-  .uniqueArray(
-    fc.record({
-      path: fc.constantFrom(...FILES),
-      tests: fc.uniqueArray(anyTest, { selector: ({ name }) => name, minLength: 1, maxLength: 3 }),
-    }),
-    { selector: ({ path }) => path, minLength: 2, maxLength: 4 },
-  )
-  .filter((files) => files.some(({ tests }) => tests.some(({ outcome }) => outcome.startsWith("fail"))));
-
-/** `path name line` of every test that fails, the line being that of the test's own file. */
-type Failures = readonly string[];
-
-interface Rendered {
-  readonly files: Readonly<Record<string, string>>;
-  readonly failures: Failures;
-}
-
-interface Language {
-  readonly fileOf: (path: string) => string;
-  readonly head: (path: string) => readonly string[];
-  /** The lines of a test; the failing one holds FAILS. */
-  readonly lines: (test: GeneratedTest) => readonly string[];
-  readonly helper: Readonly<Record<string, string>>;
-}
-
-const render = (project: readonly GeneratedFile[], { fileOf, head, lines, helper }: Language): Rendered => {
-  const failures: string[] = [];
-  const files = project.map(({ path, tests }) => {
-    const text = [...head(path)];
-    for (const one of tests) {
-      text.push(...Array.from({ length: one.gap }, () => ""), ...lines(one));
-      const at = text.findLastIndex((line) => line.includes("FAILS"));
-      if (one.outcome.startsWith("fail")) failures.push(`${fileOf(path)} ${one.name} ${at + 1}`);
-    }
-    return [fileOf(path), `${text.join("\n")}\n`] as const;
-  });
-  return { files: { ...Object.fromEntries(files), ...helper }, failures: failures.toSorted() };
-};
 
 const run = (
   argv: readonly [string, ...string[]],
@@ -96,18 +45,6 @@ const reportOf = (
   return summary.tests;
 };
 
-/** The same form for what an enricher read; whole paths become relative. */
-const readBy = ({ failures }: TestReport, root: string): Failures =>
-  failures
-    .map(({ name, file, line }) => {
-      const path = file?.startsWith("/") ? relative(root, file) : file;
-      return `${path} ${name.split(/::| > /).at(-1)} ${line}`;
-    })
-    .toSorted();
-
-const withoutLines = (failures: Failures): Failures =>
-  failures.map((one) => one.slice(0, one.lastIndexOf(" "))).toSorted();
-
 const has = (argv: readonly [string, ...string[]]): boolean => {
   const { error, status } = run(argv, "/");
   return error === undefined && status === 0;
@@ -124,24 +61,6 @@ interface Runner {
   readonly machine: (root: string) => Failures;
   readonly prepare?: (root: string) => void;
 }
-
-const javascript = (imports: string, failing: string): Language => ({
-  fileOf: (path) => `${path}.test.mjs`,
-  head: (path) => [
-    imports,
-    `import { explode } from "${"../".repeat(path.split("/").length - 1) || "./"}helper.mjs";`,
-  ],
-  lines: ({ name, outcome }) =>
-    outcome === "skip"
-      ? [`test.skip("${name}", () => {});`]
-      : [
-          `test("${name}", () => {`,
-          ...(outcome === "fail" ? [`  ${failing}; // FAILS`] : []),
-          ...(outcome === "fail in helper" ? ["  explode(); // FAILS"] : []),
-          "});",
-        ],
-  helper: { "helper.mjs": "\n\n\nexport const explode = () => {\n  throw new Error('exploded');\n};\n" },
-});
 
 const junitFailures = (xml: string, fileOf: (attributes: string) => string): Failures =>
   [...xml.matchAll(/<testcase ([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g)]
@@ -176,13 +95,6 @@ const nodeTest = (reporter: "spec" | "tap"): Runner => ({
     ),
 });
 
-interface VitestJson {
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly assertionResults: readonly { readonly title: string; readonly status: string }[];
-  }[];
-}
-
 const hasPytest = has(["pytest", "--version"]);
 
 const RUNNERS: readonly Runner[] = [
@@ -197,16 +109,7 @@ const RUNNERS: readonly Runner[] = [
     prepare: (root) =>
       symlinkSync(resolve(import.meta.dirname, "../../../node_modules"), join(root, "node_modules")),
     reporting: ["--reporter=default", "--reporter=json", `--outputFile.json=${REPORT}`],
-    machine: (root) => {
-      const { testResults } = JSON.parse(readFileSync(join(root, REPORT), "utf8")) as VitestJson;
-      return testResults
-        .flatMap(({ name, assertionResults }) =>
-          assertionResults
-            .filter(({ status }) => status === "failed")
-            .map(({ title }) => `${relative(root, name)} ${title}`),
-        )
-        .toSorted();
-    },
+    machine: (root) => jsonFailures(readFileSync(join(root, REPORT), "utf8"), root),
   },
   ...(["auto", "short", "line", "native"] as const).map(
     (style): Runner => ({
@@ -260,12 +163,10 @@ describe("REQ-X4: what an enricher reads of generated projects is what the runne
             // Some styles of pytest name only the line that raised; then there is that file, and never a mixture.
             const isExact = !/line\)|native\)/.test(runner.title);
             if (isExact) expect(read).toEqual(failures);
-            const count = (outcome: string): number =>
-              project.flatMap(({ tests }) => tests).filter((one) => one.outcome.startsWith(outcome)).length;
             expect(report).toMatchObject({
-              passed: count("pass"),
-              failed: count("fail"),
-              skipped: count("skip"),
+              passed: countOf(project, "pass"),
+              failed: countOf(project, "fail"),
+              skipped: countOf(project, "skip"),
             });
           }),
           { numRuns: rounds(1, 10), endOnFailure: true },
@@ -357,3 +258,104 @@ test.skipIf(!hasCargo)(
   },
   180_000,
 );
+
+/** A package for each file: Go knows no two functions of one name in a package, and names files without their folder. */
+const goPackage = (path: string): string => path.replaceAll("/", "_");
+const goTest = (name: string): string => `Test_${name}`;
+
+const GO: Language = {
+  fileOf: (path) => `${goPackage(path)}/${goPackage(path)}_test.go`,
+  head: (path) => [
+    `package ${goPackage(path)}`,
+    'import ( "testing"; "generated/helper" )',
+    "var _ = helper.Explode",
+  ],
+  lines: ({ name, outcome }) => [
+    `func ${goTest(name)}(t *testing.T) {`,
+    ...(outcome === "skip" ? ["    t.Skip()"] : []),
+    ...(outcome === "fail" ? ['    t.Error("1 is not 2") // FAILS'] : []),
+    ...(outcome === "fail in helper" ? ["    helper.Explode(t) // FAILS"] : []),
+    "}",
+  ],
+  helper: {
+    "go.mod": "module generated\n\ngo 1.19\n",
+    "helper/helper.go":
+      'package helper\n\nimport "testing"\n\nfunc Explode(t *testing.T) {\n    t.Helper()\n    t.Fatal("exploded")\n}\n',
+  },
+};
+
+const goEvents = (root: string): Failures =>
+  run(["go", "test", "-json", "./..."], root, GO_ENV)
+    .stdout.split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map(
+      (line) =>
+        JSON.parse(line) as { readonly Action: string; readonly Package: string; readonly Test?: string },
+    )
+    .filter(({ Action, Test }) => Action === "fail" && Test !== undefined)
+    .map(({ Package, Test }) => `${Package.split("/").at(-1)}_test.go ${Test}`)
+    .toSorted();
+
+/** Nothing is fetched: the toolchain of the machine is the one that counts. */
+const GO_ENV = { GOFLAGS: "-mod=mod", GOPROXY: "off", GOTOOLCHAIN: "local" };
+const hasGo = has(["go", "version"]);
+
+test.skipIf(!hasGo).each([
+  ["go", "test", "./..."],
+  ["go", "test", "-v", "./..."],
+  ["go", "test", "-json", "./..."],
+] as const)(
+  `REQ-X4: %s %s %s${hasGo ? "" : ", which this machine does not have"}: names, files and lines belong together`,
+  (...argv) => {
+    fc.assert(
+      fc.property(anyProject, (project) => {
+        const { files, failures } = render(project, GO);
+        const root = tempWorkspace(files);
+        const report = reportOf(argv, root, [], GO_ENV);
+        const read = readBy(report, root);
+        expect(read).toEqual(
+          failures
+            .map((one) => one.replace(/^\S+\/(\S+) (\S+)/, (_, file, name) => `${file} ${goTest(name)}`))
+            .toSorted(),
+        );
+        expect(withoutLines(read)).toEqual(goEvents(root));
+      }),
+      { numRuns: rounds(1, 3), endOnFailure: true },
+    );
+  },
+  180_000,
+);
+
+/** As `scripts/record-jest.ts` wrote it: jest brings more packages than all of ours, so it is not installed for tests. */
+interface RecordedRun {
+  readonly root: string;
+  readonly output: string;
+  readonly exitCode: number;
+  /** The runner's own report for programs. */
+  readonly report: string;
+  /** With their lines, as the project was generated. */
+  readonly failures: Failures;
+}
+
+test("REQ-X4: jest, recorded: names, files and lines belong together, as its own report says", () => {
+  const recorded = JSON.parse(
+    readFileSync(resolve(import.meta.dirname, "../../../test/recorded-jest.json"), "utf8"),
+  ) as { readonly version: string; readonly runs: readonly RecordedRun[] };
+  expect(recorded.runs.length).toBeGreaterThanOrEqual(12);
+  for (const { root, output, exitCode, report, failures } of recorded.runs) {
+    const summary = enrich(
+      { argv: ["jest"], stdout: "", stderr: output, exitCode, cut: false },
+      { maxTokens: 20_000 },
+    );
+    if (summary?.tests === undefined) expect.fail(output);
+    const read = readBy(summary.tests, root);
+    expect(read).toEqual(failures);
+    expect(withoutLines(read)).toEqual(jsonFailures(report, root));
+    const { numPassedTests, numFailedTests, numPendingTests } = JSON.parse(report) as Record<string, number>;
+    expect(summary.tests).toMatchObject({
+      passed: numPassedTests,
+      failed: numFailedTests,
+      skipped: numPendingTests,
+    });
+  }
+});

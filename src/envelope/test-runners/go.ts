@@ -101,6 +101,10 @@ const readText = (lines: readonly string[]) => {
     }
     const [, indent = "", word = "", name = ""] = end;
     tally[keyOf(word)]++;
+    const output = before.get(name) ?? [];
+    // Another package may have a test of the same name; and one that fails again and again must not cost all of its lines
+    // each time.
+    before.delete(name);
     if (word !== "FAIL" || failures.length >= MAX_FAILURES) continue;
     const after: string[] = [];
     while (
@@ -110,9 +114,7 @@ const readText = (lines: readonly string[]) => {
       (lines[i + 1] ?? "").startsWith(`${indent}    `)
     )
       after.push(lines[++i] ?? "");
-    failures.push(readFailure(name, [...(before.get(name) ?? []), ...after]));
-    // Read once: a name that fails again and again must not cost all of its lines each time.
-    before.delete(name);
+    failures.push(readFailure(name, [...output, ...after]));
   }
   return report(tally, failures, lines);
 };

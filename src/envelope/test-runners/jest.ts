@@ -2,7 +2,8 @@ import { parserOf, type TestFailure } from "./contract.ts";
 import { clipMessage, locationIn, MAX_FAILURES, numberBefore, readLocation } from "./message.ts";
 
 const TOTALS = /^Tests: {2}.*\d total/;
-const FILE = /^(?:FAIL|PASS) {1,2}(\S.{0,1000}?)(?: \([\d.]+ m?s\))?$/;
+/** A file of the top folder has `./` before its name here, and not in the locations. */
+const FILE = /^(?:FAIL|PASS) {1,2}(?:\.\/)?(\S.{0,1000}?)(?: \([\d.]+ m?s\))?$/;
 const TITLE = /^ {2}● (.{1,2000})$/;
 const LOCATION = /^\s+at (?:.{0,500}\()?([^\s()]{1,1000}:\d+:\d+)\)?$/;
 const SOURCE = /^\s*(?:>\s*)?(?:\d+ )?(?<= )\|/;

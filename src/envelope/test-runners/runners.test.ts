@@ -328,6 +328,24 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
 });
 
 describe("REQ-X4: one file's name never stands with another's line", () => {
+  test("go -v: a test of the same name that another package skips", () => {
+    const output = [
+      "=== RUN   TestAdds",
+      "    b_test.go:14: not today",
+      "--- SKIP: TestAdds (0.00s)",
+      "PASS",
+      "ok  \texample.com/b\t0.002s",
+      "=== RUN   TestAdds",
+      "    a_test.go:12: exploded",
+      "--- FAIL: TestAdds (0.00s)",
+      "FAIL",
+      "FAIL\texample.com/a\t0.002s",
+    ].join("\n");
+    expect(parseGo(output)?.failures).toEqual([
+      { name: "TestAdds", file: "a_test.go", line: 12, message: "exploded" },
+    ]);
+  });
+
   test("pytest: the same test name in two files, and a failure outside of the test", () => {
     const output = `=================================== FAILURES ===================================
 ___________________________________ test_x ____________________________________
@@ -352,8 +370,8 @@ FAILED sub/test_a.py::test_x - assert 1 == 2
 ERROR test_c.py::test_y - no location at all
 ============================== 2 failed, 1 error in 0.12s ===============================
 `;
-    const places = parsePytest(output)?.failures.map(({ name, file, line }) => [name, file, line]);
-    expect(places).toEqual([
+    const locations = parsePytest(output)?.failures.map(({ name, file, line }) => [name, file, line]);
+    expect(locations).toEqual([
       ["sub/test_a.py::test_x", "sub/test_a.py", 40],
       ["test_a.py::test_x", "test_a.py", 7],
       ["test_c.py::test_y", "test_c.py", null],
@@ -395,8 +413,8 @@ FAIL src/sub/a.test.js
 Test Suites: 2 failed, 2 total
 Tests:       2 failed, 2 total
 `;
-    const places = parseJest(output)?.failures.map(({ name, file, line }) => [name, file, line]);
-    expect(places).toEqual([
+    const locations = parseJest(output)?.failures.map(({ name, file, line }) => [name, file, line]);
+    expect(locations).toEqual([
       ["suite › breaks", "/w/src/a.test.js", 5],
       ["suite › breaks", "/w/src/sub/a.test.js", 8],
     ]);
@@ -414,8 +432,8 @@ Tests:       2 failed, 2 total
       "FAIL\texample.com/q\t0.003s",
       "",
     ].join("\n");
-    const places = parseGo(output)?.failures.map(({ name, file, line }) => [name, file, line]);
-    expect(places).toEqual([
+    const locations = parseGo(output)?.failures.map(({ name, file, line }) => [name, file, line]);
+    expect(locations).toEqual([
       ["TestX", "x_test.go", 12],
       ["TestX", "y_test.go", 99],
     ]);

@@ -1,17 +1,18 @@
 import type { ChildProcess, StdioOptions } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, lstatSync, readFileSync } from "node:fs";
-import type { Readable } from "node:stream";
+import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
+import type { Readable, Writable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { LlmcError } from "../../base/error.ts";
 import { spawnSealed } from "../confine/spawn-sealed.ts";
+import { isInetSocket } from "../net/socket-family.ts";
 import { findSystemProgram } from "../os/system-programs.ts";
 
 export interface AirGapProgram {
   readonly argv: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** As for `spawn`; listeners that were opened outside are passed on here. */
+  /** As for `spawn`. A socket of the machine's network would be a way out, whoever opened it. */
   readonly stdio: Exclude<StdioOptions, string>;
   /** Folders below those that are hidden which stay visible: where our own sockets are. */
   readonly visible?: readonly string[];
@@ -34,17 +35,20 @@ const SERVICE_FOLDERS = ["/run", "/var/run", "/var/lib/sss/pipes"];
 /** Where NixOS keeps the programs of the system. */
 const PROGRAM_FOLDERS = ["/run/current-system", "/run/wrappers", "/run/opengl-driver"];
 
-/** Of root's powers, those over files and its own processes. With any other it could enter the machine's network again. */
+/**
+ * Of root's powers, those over files and its own processes. With any other it could enter the machine's network again:
+ * by becoming another user it would have the rights over the processes of that one, and so their sockets.
+ */
 const KEPT_CAPABILITIES = [
   "CAP_CHOWN",
   "CAP_DAC_OVERRIDE",
   "CAP_FOWNER",
   "CAP_FSETID",
   "CAP_KILL",
+  // In its own network: for backends with low ports.
+  "CAP_NET_BIND_SERVICE",
   // Without this one, root can be nobody in a sandbox inside.
   "CAP_SETFCAP",
-  "CAP_SETGID",
-  "CAP_SETUID",
 ];
 
 const isRealFolder = (path: string): boolean =>
@@ -56,10 +60,40 @@ const rootArgs: readonly string[] = [
   ...KEPT_CAPABILITIES.flatMap((name) => ["--cap-add", name]),
 ];
 
+/** Descriptors of bubblewrap beside those of the program. */
+interface Descriptors {
+  readonly status: number;
+  /** For root: where bubblewrap names the process whose users are to be mapped, and where it waits for that. */
+  readonly mapping: { readonly info: number; readonly block: number } | undefined;
+}
+
+/**
+ * Root gets a user namespace, too, so that the kernel lets it look into no process outside, of whichever user. An ordinary
+ * user's is made by bubblewrap itself, with one user in it.
+ */
+const userNamespaceArgs = ({ mapping }: Descriptors): readonly string[] =>
+  mapping === undefined
+    ? []
+    : [
+        "--unshare-user",
+        ...["--info-fd", String(mapping.info), "--userns-block-fd", String(mapping.block)],
+        ...rootArgs,
+      ];
+
+/** All users are who they are outside: root keeps its power over their files. */
+const mapUsers = (pid: number): void => {
+  for (const kind of ["uid", "gid"]) {
+    const lines = readFileSync(`/proc/self/${kind}_map`, "utf8").trim().split("\n");
+    const same = lines
+      .map((line) => line.trim().split(/\s+/))
+      .map(([first, , count]) => [first, first, count]);
+    writeFileSync(`/proc/${pid}/${kind}_map`, same.map((line) => line.join(" ")).join("\n"));
+  }
+};
+
 const airGapArgs = (
   { argv, cwd, visible = [] }: AirGapProgram,
-  infoDescriptor: number,
-  isRoot: boolean,
+  descriptors: Descriptors,
 ): readonly string[] => [
   "--unshare-net",
   "--unshare-ipc",
@@ -67,14 +101,14 @@ const airGapArgs = (
   "--dev-bind",
   "/",
   "/",
-  ...(isRoot ? rootArgs : []),
+  ...userNamespaceArgs(descriptors),
   ...SERVICE_FOLDERS.filter(isRealFolder).flatMap((path) => ["--tmpfs", path]),
   ...PROGRAM_FOLDERS.filter((path) => existsSync(path)).flatMap((path) => ["--ro-bind", path, path]),
   ...visible.flatMap((path) => ["--bind", path, path]),
   "--chdir",
   cwd,
   "--json-status-fd",
-  String(infoDescriptor),
+  String(descriptors.status),
   "--",
   ...argv,
 ];
@@ -85,9 +119,14 @@ const refuse = (cause: unknown): LlmcError =>
     cause,
   });
 
+const refuseSocket = (): LlmcError =>
+  new LlmcError("unavailable", "In air-gapped mode no stream of the program may be a network connection.", {
+    hint: "Start it with pipes or at a terminal, or serve over HTTP.",
+  });
+
 /**
  * Runs a program with the machine's files but without its network: there is a loopback of its own, and no packet leaves.
- * Listeners that it inherits still accept. What the program writes is no matter of this: a file that somebody else obeys
+ * What the program writes is no matter of this: a file that somebody else obeys
  * later, outside, is what the rules about writing are for.
  */
 export const enterAirGap = async (
@@ -95,11 +134,14 @@ export const enterAirGap = async (
   bwrap = process.platform === "linux" ? findSystemProgram("bwrap") : undefined,
 ): Promise<AirGapped> => {
   if (bwrap === undefined) throw refuse("bubblewrap is not installed.");
+  const inet = program.stdio.find((one) => typeof one === "number" && isInetSocket(one));
+  if (inet !== undefined) throw refuseSocket();
   const status = program.stdio.length;
-  const args = airGapArgs(program, status, process.getuid?.() === 0);
+  const mapping = process.getuid?.() === 0 ? { info: status + 1, block: status + 2 } : undefined;
+  const args = airGapArgs(program, { status, mapping });
   // A connection that was left open outside would still be one in here.
   const child = spawnSealed(bwrap, args, {
-    stdio: [...program.stdio, "pipe"],
+    stdio: [...program.stdio, "pipe", ...(mapping === undefined ? [] : ["pipe" as const, "pipe" as const])],
     env: program.env,
     cwd: "/",
   });
@@ -111,6 +153,16 @@ export const enterAirGap = async (
   const [first] = (await Promise.race([once(report, "data"), exited])) as [Buffer | number | null];
   const pid = first instanceof Buffer ? /"child-pid": (\d+)/.exec(String(first))?.[1] : undefined;
   if (pid === undefined) throw refuse(`bubblewrap ended with ${first}.`);
+  if (mapping !== undefined) {
+    (child.stdio[mapping.info] as Readable).resume();
+    try {
+      mapUsers(Number(pid));
+    } catch (thrown) {
+      child.kill("SIGKILL");
+      throw refuse(thrown);
+    }
+    (child.stdio[mapping.block] as Writable).end("x");
+  }
   const whenGone = async (): Promise<Awaited<AirGapped["gone"]>> => {
     const [code, signal] = await exited;
     // bubblewrap reports an exit code only where the program ran.
@@ -120,14 +172,4 @@ export const enterAirGap = async (
   const gone = whenGone();
   gone.catch(() => undefined);
   return { child, pid: Number(pid), gone };
-};
-
-/** Whether this process has no network but its own loopback. */
-export const isAirGapped = (): boolean => {
-  try {
-    const [, , ...devices] = readFileSync("/proc/self/net/dev", "utf8").trim().split("\n");
-    return devices.every((line) => line.trim().startsWith("lo:"));
-  } catch {
-    return false;
-  }
 };

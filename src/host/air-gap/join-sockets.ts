@@ -1,6 +1,9 @@
 import type { Socket } from "node:net";
 
-/** What one sends the other gets; each direction ends for itself, and an error of one ends both. */
+/**
+ * Forwards what either socket receives to the other; each direction ends by itself, and an error on one socket
+ * closes both.
+ */
 export const joinSockets = (one: Socket, other: Socket): void => {
   for (const [from, to] of [
     [one, other],

@@ -29,7 +29,7 @@ const connectFirst = async (addresses: readonly string[], port: number): Promise
 
 const relayTo = (addresses: readonly string[], port: number): Server =>
   createServer({ allowHalfOpen: true, pauseOnConnect: true }, (inside) => {
-    // Who asked may leave before the backend answers.
+    // The client may disconnect before the backend answers.
     inside.on("error", () => inside.destroy());
     connectFirst(addresses, port).then(
       (outside) => joinSockets(inside, outside),

@@ -3,18 +3,13 @@ import { systemErrorCode } from "../../base/system-error.ts";
 import { encodeFields } from "../../observe/audit/bounded.ts";
 import type { AuditEntry } from "../../observe/audit/entry.ts";
 import { createOwners } from "../os/process-owner.ts";
+import { changeAlone } from "./audit-lock.ts";
 import { appendRecord, type ChainState, closeChain, isChainThere, openChain } from "./chain-writer.ts";
+import { chainsOf } from "./heads.ts";
 import { maintainChains } from "./maintenance.ts";
 import type { AuditSettings } from "./settings.ts";
-import {
-  type AuditKey,
-  type AuditPaths,
-  chainsOf,
-  makeAuditStore,
-  openAuditKey,
-  RECORDS,
-  withAuditLock,
-} from "./store.ts";
+import { type AuditKey, type AuditPaths, makeAuditStore, openAuditKey, RECORDS } from "./store.ts";
+import { createWaitingReads } from "./waiting-reads.ts";
 
 interface AuditLog {
   error(fields: Readonly<Record<string, string | number>>, message: string): void;
@@ -34,10 +29,6 @@ const MAX_CHAINS = 32;
 /** How often it is checked that the file still has its name, in milliseconds. */
 const CHECK_MS = 1000;
 const DAY_MS = 86_400_000;
-/** Reads are recorded together, after their answers: this many, or those of so many milliseconds. */
-const MAX_WAITING = 64;
-const MAX_WAIT_MS = 20;
-
 interface Trail {
   readonly parts: TrailParts;
   readonly owners: ReturnType<typeof createOwners>;
@@ -47,9 +38,6 @@ interface Trail {
   maintainedAt: number;
   /** Records that could not be written since the last one that was. */
   missed: number;
-  /** Reads that are not written yet, each with its time in milliseconds. */
-  readonly waiting: { readonly make: () => AuditEntry; readonly at: number }[];
-  timer: NodeJS.Timeout | undefined;
   maintaining: Promise<void> | undefined;
 }
 
@@ -63,9 +51,15 @@ type OwnEntry = { readonly kind: "open" | "close" | "gap" | "retention" } & Read
   Record<string, string | number>
 >;
 
-const append = (trail: Trail, chain: ChainState, entry: AuditEntry | OwnEntry, now: Date): void => {
+const append = (
+  trail: Trail,
+  chain: ChainState,
+  entry: AuditEntry | OwnEntry,
+  now: Date,
+  recordedAt = now,
+): void => {
   const { maxFileBytes, sync } = trail.parts.settings();
-  const fields = encodeFields({ time: now.toISOString(), ...entry });
+  const fields = encodeFields({ time: recordedAt.toISOString(), ...entry });
   const isNewFile = appendRecord(chain, fields, {
     now,
     maxFileBytes,
@@ -106,34 +100,23 @@ const current = (trail: Trail, now: Date): ChainState => {
   return open(trail, now);
 };
 
-const write = (trail: Trail, entry: AuditEntry, at: Date): void => {
-  const now = trail.parts.today();
+/** Says what is missing as soon as it can be written again. */
+const closeGap = (trail: Trail, now: Date): ChainState => {
   const chain = current(trail, now);
   if (trail.missed > 0) {
     append(trail, chain, { kind: "gap", missed: trail.missed }, now);
     trail.missed = 0;
     trail.parts.log.warn({}, "the audit trail is written again");
   }
-  append(trail, chain, entry, at);
-  if (now.getTime() - trail.maintainedAt > DAY_MS) maintainSoon(trail);
+  return chain;
 };
 
-/** Writes what waits, in order. */
-const flush = (trail: Trail): void => {
-  const { waiting, timer } = trail;
-  if (timer !== undefined) clearTimeout(timer);
-  trail.timer = undefined;
-  let written = 0;
-  try {
-    for (const { make, at } of waiting) {
-      write(trail, make(), new Date(at));
-      written++;
-    }
-  } catch (error) {
-    noteFailure(trail, error, waiting.length - written);
-  } finally {
-    waiting.length = 0;
-  }
+/** `recordedAt`: the time of the call, which for a read that waited has passed. */
+const write = (trail: Trail, entry: AuditEntry, recordedAt: Date): void => {
+  const now = trail.parts.today();
+  const chain = closeGap(trail, now);
+  append(trail, chain, entry, now, recordedAt);
+  if (now.getTime() - trail.maintainedAt > DAY_MS) maintainSoon(trail);
 };
 
 /**
@@ -143,12 +126,6 @@ const flush = (trail: Trail): void => {
 const mayWait = ({ chain, missed, parts }: Trail): boolean => {
   const { enabled, sync } = parts.settings();
   return chain !== undefined && missed === 0 && enabled && !sync;
-};
-
-const wait = (trail: Trail, make: () => AuditEntry): void => {
-  trail.waiting.push({ make, at: trail.parts.today().getTime() });
-  if (trail.waiting.length >= MAX_WAITING) flush(trail);
-  else trail.timer ??= setTimeout(() => flush(trail), MAX_WAIT_MS).unref();
 };
 
 const unavailable = (code: string, cause: unknown): LlmcError =>
@@ -187,10 +164,10 @@ const maintain = async (trail: Trail): Promise<void> => {
   const now = parts.today();
   const store = openStore(trail);
   try {
-    await withAuditLock(store, 0, () => {
+    await changeAlone(store, (locked) => {
       if (trail.chain !== chain) return;
       maintainChains({
-        store,
+        store: locked,
         owners,
         chain,
         now,
@@ -229,7 +206,6 @@ const chainCount = (trail: Trail): number => {
 };
 
 const end = (trail: Trail): void => {
-  flush(trail);
   const { chain, parts } = trail;
   if (chain === undefined) return;
   trail.chain = undefined;
@@ -243,7 +219,7 @@ const end = (trail: Trail): void => {
   }
 };
 
-/** The answer has left, or nothing has to be recorded any more: the log is all that can be told. */
+/** The answer has been sent, or nothing has to be recorded any more: all that is left is to log it. */
 const endQuietly = (trail: Trail): void => {
   try {
     end(trail);
@@ -265,16 +241,18 @@ export const createAuditTrail = (parts: TrailParts) => {
     checkedAt: 0,
     maintainedAt: 0,
     missed: 0,
-    waiting: [],
-    timer: undefined,
     maintaining: undefined,
   };
+  const reads = createWaitingReads({
+    now: parts.today,
+    write: (entry, recordedAt) => write(trail, entry, recordedAt),
+    onFailure: (error, records) => noteFailure(trail, error, records),
+  });
   const record = (entry: AuditEntry): void => {
     try {
-      if (parts.settings().enabled) {
-        flush(trail);
-        write(trail, entry, parts.today());
-      } else endQuietly(trail);
+      reads.flush();
+      if (parts.settings().enabled) write(trail, entry, parts.today());
+      else endQuietly(trail);
     } catch (error) {
       fail(trail, entry, error);
     }
@@ -282,8 +260,17 @@ export const createAuditTrail = (parts: TrailParts) => {
   return {
     record,
     recordRead: (make: () => AuditEntry): void => {
-      if (mayWait(trail)) wait(trail, make);
+      if (mayWait(trail)) reads.add(make);
       else record(make());
+    },
+    missed: (): number => trail.missed,
+    check: (): void => {
+      if (trail.missed === 0 || !parts.settings().enabled) return;
+      try {
+        closeGap(trail, parts.today());
+      } catch (error) {
+        throw unavailable(codeOf(error), error);
+      }
     },
     close: async (): Promise<void> => {
       try {
@@ -292,6 +279,7 @@ export const createAuditTrail = (parts: TrailParts) => {
         // Whoever closes next counts again.
       }
       await trail.maintaining;
+      reads.flush();
       endQuietly(trail);
     },
   };

@@ -4,8 +4,9 @@ import { systemErrorCode } from "../../base/system-error.ts";
 import { encodeRecord, GENESIS, type Link, type Sign } from "../../observe/audit/chain.ts";
 import { encodeHead, encodeStart, type Head } from "../../observe/audit/head.ts";
 import type { Owner } from "../os/process-owner.ts";
+import { createHead, headPath } from "./heads.ts";
 import { fileName, openRecordFile } from "./record-files.ts";
-import { type AuditStore, createHead, headPath } from "./store.ts";
+import type { AuditStore } from "./store.ts";
 
 type WritableStore = AuditStore & { readonly records: NonNullable<AuditStore["records"]> };
 
@@ -127,7 +128,7 @@ export interface AppendOptions {
   readonly openStore: () => WritableStore;
 }
 
-/** Adds a record: first the record, then the head. Gives true where it began a new file. */
+/** Adds a record: first the record, then the head. Returns whether it began a new file. */
 export const appendRecord = (
   state: ChainState,
   fields: string,

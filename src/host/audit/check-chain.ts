@@ -9,8 +9,9 @@ import {
   readRecord,
 } from "../../observe/audit/chain.ts";
 import type { Head } from "../../observe/audit/head.ts";
+import { readHead } from "./heads.ts";
 import { fileName, NotOurFile, readLines } from "./record-files.ts";
-import { type AuditStore, readHead } from "./store.ts";
+import type { AuditStore } from "./store.ts";
 
 /** Where a chain is not as it was written. */
 export interface AuditProblem {

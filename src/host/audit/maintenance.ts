@@ -1,14 +1,14 @@
 import type { Owners } from "../os/process-owner.ts";
+import type { LockedStore } from "./audit-lock.ts";
 import { type ChainState, moveChainStart } from "./chain-writer.ts";
 import { mergeEnded } from "./merge.ts";
 import { applyRetention, type Removal } from "./retention.ts";
 import type { AuditSettings } from "./settings.ts";
-import type { AuditStore } from "./store.ts";
 
 const DAY_MS = 86_400_000;
 
 interface MaintenanceParts {
-  readonly store: AuditStore;
+  readonly store: LockedStore;
   readonly owners: Pick<Owners, "isGone">;
   /** The chain that this process writes. */
   readonly chain: ChainState;
@@ -17,7 +17,7 @@ interface MaintenanceParts {
   readonly onRemoval: (removal: Removal) => void;
 }
 
-/** Merges what ended processes left, and applies retention. Only under the lock. */
+/** Merges what ended processes left, and applies retention. */
 export const maintainChains = ({
   store,
   owners,

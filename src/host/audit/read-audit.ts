@@ -1,8 +1,9 @@
 import { isRecord } from "../../base/is-record.ts";
 import { readRecord } from "../../observe/audit/chain.ts";
+import { type QuietStore, readWhileQuiet } from "./audit-lock.ts";
 import type { CheckedChain } from "./check-chain.ts";
 import { MAX_LINE_CHARS, readLines } from "./record-files.ts";
-import { type AuditPaths, type AuditStore, openAuditStore, whileNobodyMerges } from "./store.ts";
+import { type AuditPaths, openAuditStore } from "./store.ts";
 import { surveyAudit } from "./survey.ts";
 
 /** A record as it was written. */
@@ -11,9 +12,9 @@ export type AuditRow = Readonly<Record<string, unknown>>;
 /** `isVouched`: a head says that it belongs where it is. Without that it is signed, but may have been moved or put back. */
 type Visit = (row: AuditRow, line: string, isVouched: boolean) => void;
 
-const readStore = (store: AuditStore, visit: Visit): number => {
+const readStore = (store: QuietStore, visit: Visit): number => {
   let unsigned = 0;
-  /** Gives whether the line is signed. */
+  /** Returns whether the line is signed. */
   const show = (line: string, isVouched: boolean): boolean => {
     const value: unknown = readRecord(store.sign, line) === undefined ? undefined : JSON.parse(line);
     if (isRecord(value)) visit(value, line, isVouched);
@@ -48,13 +49,13 @@ const readStore = (store: AuditStore, visit: Visit): number => {
 };
 
 /**
- * Visits all records, chain by chain, each with the line that it was read from. What is not signed is not visited; gives
+ * Visits all records, chain by chain, each with the line that it was read from. What is not signed is not visited; returns
  * the number of such lines, and of files that cannot be read.
  */
 export const readAudit = async (paths: AuditPaths, visit: Visit): Promise<number> => {
   const store = openAuditStore(paths);
   try {
-    return await whileNobodyMerges(store, () => readStore(store, visit));
+    return await readWhileQuiet(store, (quiet) => readStore(quiet, visit));
   } finally {
     store.close();
   }

@@ -1,6 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from "node:fs";
+import { ARCHIVE } from "../../observe/audit/archive.ts";
 import { MAX_RECORD_BYTES } from "../../observe/audit/bounded.ts";
+import { readRecord, type SignedRecord } from "../../observe/audit/chain.ts";
 import type { AuditStore } from "./store.ts";
 
 /** A chain's records lie in files that are numbered from 1. */
@@ -112,4 +114,21 @@ export const readLines = (
   } finally {
     closeSync(fd);
   }
+};
+
+/** The first record of the chain itself in one of its files: "damaged" if something else stands before it. */
+export const firstRecord = (
+  store: Pick<AuditStore, "records" | "tag" | "sign">,
+  chain: string,
+  part: number,
+): SignedRecord | "damaged" | undefined => {
+  let first: SignedRecord | "damaged" | undefined;
+  readLines(`${store.records?.at}/${fileName(store, chain, part)}`, (line) => {
+    const record = readRecord(store.sign, line);
+    // In the archive, the records of a chain come before their seal.
+    if (chain === ARCHIVE && record !== undefined && record.chain !== chain) return true;
+    first = record?.chain === chain ? record : "damaged";
+    return false;
+  });
+  return first;
 };

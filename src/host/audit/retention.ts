@@ -5,10 +5,11 @@ import { MAX_RECORD_BYTES } from "../../observe/audit/bounded.ts";
 import { type Link, readRecord } from "../../observe/audit/chain.ts";
 import type { Head } from "../../observe/audit/head.ts";
 import type { Owners } from "../os/process-owner.ts";
-import { hasChainEnded, saveHead } from "./merge.ts";
-import { fileName, openRecordFile, readLines, recordFiles } from "./record-files.ts";
+import type { LockedStore } from "./audit-lock.ts";
+import { chainsOf, hasChainEnded, headPath, readHead, saveHead } from "./heads.ts";
+import { fileName, firstRecord, openRecordFile, recordFiles } from "./record-files.ts";
 import { isBeingRemoved } from "./removed-file.ts";
-import { type AuditStore, chainsOf, headPath, readHead } from "./store.ts";
+import type { AuditStore } from "./store.ts";
 
 export interface RetentionLimits {
   /** Records older than this are removed, file by file; undefined keeps all. */
@@ -69,15 +70,10 @@ const lastRecord = (store: AuditStore, head: Head, path: string) => {
 /** The signature that the next file continues from, or that the head has where there is none. */
 const successor = (store: AuditStore, head: Head, part: number): string | undefined => {
   if (part === head.part) return head.last.mac;
-  let prev = part + 1 === head.part ? head.last.mac : undefined;
-  readLines(`${store.records?.at}/${fileName(store, head.chain, part + 1)}`, (line) => {
-    const record = readRecord(store.sign, line);
-    // In the archive, the records of a chain come before their seal.
-    if (record !== undefined && record.chain !== head.chain) return head.chain === ARCHIVE;
-    prev = record?.prev;
-    return false;
-  });
-  return prev;
+  const first = firstRecord(store, head.chain, part + 1);
+  // A file that was just begun holds nothing of the chain itself yet.
+  if (first === undefined) return part + 1 === head.part ? head.last.mac : undefined;
+  return first === "damaged" ? undefined : first.prev;
 };
 
 /**
@@ -99,7 +95,7 @@ const candidateOf = (store: AuditStore, head: Head, isEnded: boolean): Candidate
 };
 
 interface RetentionParts {
-  readonly store: AuditStore;
+  readonly store: LockedStore;
   readonly owners: Pick<Owners, "isGone">;
   readonly limits: RetentionLimits;
   /** The head of the chain that this process writes. */
@@ -172,7 +168,7 @@ const removeLeftovers = ({ store, own }: RetentionParts): void => {
   }
 };
 
-/** Removes the oldest files, within the limits. Only under the lock. Gives their number. */
+/** Removes the oldest files, within the limits. Returns how many there were. */
 export const applyRetention = (parts: RetentionParts): number => {
   const { store, limits } = parts;
   const before = limits.before?.toISOString() ?? "";

@@ -1,10 +1,12 @@
 import { ARCHIVE } from "../../observe/audit/archive.ts";
 import type { Head } from "../../observe/audit/head.ts";
+import { endsAtHead } from "./archive-tail.ts";
+import type { QuietStore } from "./audit-lock.ts";
 import { type AuditProblem, type CheckedChain, checkChain } from "./check-chain.ts";
-import { endsAtHead } from "./merge.ts";
+import { chainsOf, readHead } from "./heads.ts";
 import { fileName, type RecordFile, recordFiles, strayNames } from "./record-files.ts";
 import { isBeingRemoved } from "./removed-file.ts";
-import { type AuditStore, chainsOf, readHead } from "./store.ts";
+import type { AuditStore } from "./store.ts";
 
 /** All files that have our key's tag, each of them either read under a head or named in a problem. */
 export interface AuditSurvey {
@@ -65,8 +67,8 @@ const checkSealed = (store: AuditStore, head: Head | undefined) => {
   return { files, problem: problem?.what === "missing_file" ? undefined : problem };
 };
 
-/** Reads everything that has our tag. Only under the lock. */
-export const surveyAudit = (store: AuditStore): AuditSurvey => {
+/** Reads everything that has our tag. */
+export const surveyAudit = (store: QuietStore): AuditSurvey => {
   // Before the heads: a chain that begins meanwhile has its head before its file.
   const [files, strays] = [recordFiles(store), strayNames(store)];
   const { all, heads, sealed, damaged } = readHeads(store);

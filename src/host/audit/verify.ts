@@ -1,6 +1,7 @@
+import { type QuietStore, readWhileQuiet } from "./audit-lock.ts";
 import type { AuditProblem } from "./check-chain.ts";
 import { otherFiles } from "./record-files.ts";
-import { type AuditPaths, type AuditStore, openAuditStore, RECORDS, whileNobodyMerges } from "./store.ts";
+import { type AuditPaths, openAuditStore, RECORDS } from "./store.ts";
 import { surveyAudit } from "./survey.ts";
 
 export interface AuditReport {
@@ -16,7 +17,7 @@ export interface AuditReport {
   readonly problems: readonly AuditProblem[];
 }
 
-const verifyStore = (store: AuditStore): AuditReport => {
+const verifyStore = (store: QuietStore): AuditReport => {
   const { chains, problems } = surveyAudit(store);
   return {
     ok: problems.length === 0,
@@ -36,7 +37,7 @@ const verifyStore = (store: AuditStore): AuditReport => {
 export const verifyAudit = async (paths: AuditPaths): Promise<AuditReport> => {
   const store = openAuditStore(paths);
   try {
-    return await whileNobodyMerges(store, () => verifyStore(store));
+    return await readWhileQuiet(store, (quiet) => verifyStore(quiet));
   } finally {
     store.close();
   }

@@ -16,13 +16,9 @@ const depthOf = (path: string): number => path.split("/").length;
 /** Mounts are made in this order: what lies deeper comes later. */
 const mountArgs = (
   { file, libraries }: ExecutableFiles,
-  { readable, sockets }: ResolvedProgram,
+  { readable, links = [] }: ResolvedProgram,
 ): readonly string[] =>
-  [
-    { path: file, real: file },
-    ...libraries,
-    ...[...readable, ...sockets].map((path) => ({ path, real: path })),
-  ]
+  [{ path: file, real: file }, ...libraries, ...links, ...readable.map((path) => ({ path, real: path }))]
     .sort((one, other) => depthOf(one.path) - depthOf(other.path))
     .flatMap(({ path, real }) => ["--ro-bind", real, path]);
 

@@ -25,7 +25,7 @@ export const confinement = async (
     {
       wanted: { limits, stdio: ["ignore", "ignore", "ignore"] },
       files,
-      resolved: { program: files.file, readable: [], sockets: [] },
+      resolved: { program: files.file, readable: [] },
       plan: (boundByData) => ({
         argv: [files.file, ...(boundByData ? ["--jitless"] : []), "--version"],
         dataMb: boundByData ? limits.memoryMb : undefined,

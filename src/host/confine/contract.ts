@@ -6,6 +6,12 @@ import type { ChildProcess, StdioOptions } from "node:child_process";
  */
 export type ConfinementTier = "bubblewrap" | "landlock" | "seatbelt" | "permission";
 
+/** Those that the kernel enforces; elsewhere there is nothing to gain from a process of its own. */
+export const KERNEL_TIERS: Readonly<Record<string, readonly ConfinementTier[]>> = {
+  linux: ["bubblewrap", "landlock"],
+  darwin: ["seatbelt"],
+};
+
 export const RESOURCES = ["files", "network", "processes", "memory", "cpu"] as const;
 export type Resource = (typeof RESOURCES)[number];
 
@@ -45,17 +51,23 @@ export interface ConfinedProgram {
   /** What else it may read: data. */
   readonly readable?: readonly string[];
   /**
-   * Unix sockets, or folders of them, that it may connect to. Only namespaces can tell one socket from another: under
-   * Landlock it could then connect to every socket of this user, and `held.network` says so. Connections that are made
-   * outside and inherited, or sent over an IPC channel (`"ipc"` in `stdio`), are held in every tier.
+   * As for `spawn`; the position is the number of the descriptor inside. Nothing else is inherited. It can make no socket
+   * and connect none: whom it is to talk to connects to a listener that it inherits, or hands it a connection.
    */
-  readonly sockets?: readonly string[];
-  /** As for `spawn`; the position is the number of the descriptor inside. Nothing else is inherited. */
   readonly stdio?: Exclude<StdioOptions, string>;
   /** The whole environment inside. */
   readonly env?: Readonly<Record<string, string>>;
   readonly limits: ConfinedLimits;
+  /** Without a compiler Node has no WebAssembly: where RLIMIT_DATA holds the memory, it holds 512 MiB more then. */
+  readonly usesWebAssembly?: boolean;
   readonly nodeFlags?: readonly string[];
+}
+
+export interface ConfinedEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Whether the kernel ended it because its control group had no memory left. */
+  readonly wasOverMemory: boolean;
 }
 
 export interface Confined {
@@ -70,5 +82,5 @@ export interface Confined {
   /** Asks it to end with SIGTERM, which a program without a handler may ignore, and ends it after the time. */
   stop(graceMs?: number): Promise<void>;
   /** When it is gone, and everything that was made for it removed. */
-  readonly gone: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+  readonly gone: Promise<ConfinedEnd>;
 }

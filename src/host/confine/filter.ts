@@ -1,46 +1,53 @@
 import {
-  ALLOW,
   argument,
+  type CallRules,
   EACCES,
   ENOSYS,
   EPERM,
   EROFS,
   encodeFilter,
-  filterStart,
+  filterProgram,
   give,
   type Instruction,
   JUMP_ANY_BIT,
   JUMP_EQUAL,
   load,
-  MACHINES,
-  mask,
   refuseOthers,
   refusePointer,
   unless,
   when,
 } from "../os/bpf.ts";
-import { ALLOWED, CALL_NUMBERS, type ConfinedCall } from "./filter-calls.ts";
+import { type CallName, CLONE_THREAD, callsNamed, O_ACCMODE } from "../os/system-calls.ts";
+
+/**
+ * What a Node program without files, network and children of its own calls, as a tracer shows it: memory, threads,
+ * signals to itself, time, descriptors that it has, reading files that it may see. Each works on the process itself or on
+ * a descriptor; those that can do more have rules of their own.
+ */
+export const ALLOWED: readonly CallName[] = callsNamed(`
+  accept accept4 access arch_prctl brk capget clock_getres clock_gettime clock_nanosleep close dup dup2 dup3
+  epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd2 exit exit_group faccessat faccessat2 fstat
+  fstatfs futex getcpu getcwd getdents64 getegid geteuid getgid getpeername getpgrp getpid getppid
+  getrandom getrlimit getrusage getsockname getsockopt gettid gettimeofday getuid listen lseek lstat madvise membarrier
+  mmap mprotect mremap munmap nanosleep newfstatat pipe2 pkey_alloc pkey_free pkey_mprotect poll ppoll pread64
+  preadv pselect6 read readlink readlinkat readv recvfrom recvmsg restart_syscall rseq rt_sigaction
+  rt_sigprocmask rt_sigreturn sched_getaffinity sched_getparam sched_getscheduler sched_yield select
+  set_robust_list set_tid_address shutdown sigaltstack stat statfs statx sysinfo time uname write writev
+`);
 
 export interface FilterOptions {
   /** The descriptor that holds the program, above the limit of descriptors: it is started once and never again. */
   readonly programDescriptor: number;
-  /** Whether it may make sockets to connect to the Unix sockets that it can see. */
-  readonly connects: boolean;
 }
 
 /** Stands for the process's own id, which the launcher writes over it. */
 const OWN_PID = 0x7ead_beef;
 
-const CLONE_THREAD = 0x10000;
 /** CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET; CLONE_PTRACE and CLONE_PARENT. */
 const CLONE_REFUSED = 0x7e020080 | 0x2000 | 0x8000;
 const AT_EMPTY_PATH = 0x1000;
-const O_ACCMODE = 0o3;
 /** Also the bit of O_TMPFILE that is its own. */
 const O_CREATES = 0o100 | 0o1000 | 0o20000000;
-const AF_UNIX = 1;
-const SOCKET_KINDS = 0xf;
-const SOCK_STREAM = 1;
 /** Connects and sends at once: on a listener that was shut down, it would open a connection from the listener's network. */
 const MSG_FASTOPEN = 0x20000000;
 
@@ -62,29 +69,7 @@ const readOnlyFlags = (index: number): Instruction[] => refuseBits(index, O_ACCM
 
 const toSelf = (): readonly Instruction[] => refuseOthers(0, [OWN_PID]);
 
-type Rules = readonly (readonly [ConfinedCall, readonly Instruction[]])[];
-
-const socketRules = (connects: boolean): Rules =>
-  connects
-    ? [
-        [
-          "socket",
-          [
-            load(argument(0)),
-            ...unless(JUMP_EQUAL, AF_UNIX, [give(EACCES)]),
-            load(argument(1)),
-            mask(SOCKET_KINDS),
-            ...unless(JUMP_EQUAL, SOCK_STREAM, [give(EACCES)]),
-          ],
-        ],
-        ["connect", []],
-      ]
-    : [
-        ["socket", [give(EACCES)]],
-        ["connect", [give(EACCES)]],
-      ];
-
-const rulesFor = ({ programDescriptor, connects }: FilterOptions): Rules => [
+const rulesFor = ({ programDescriptor }: FilterOptions): CallRules => [
   ["openat", readOnlyFlags(2)],
   ["open", readOnlyFlags(1)],
   [
@@ -106,7 +91,8 @@ const rulesFor = ({ programDescriptor, connects }: FilterOptions): Rules => [
       ...unless(JUMP_EQUAL, AT_EMPTY_PATH, [give(EPERM)]),
     ],
   ],
-  // Node makes the folder of its compiled code before it reads it; told this, it looks whether the folder is there.
+  // Node makes the folder of its compiled code before it reads it; with this error, it checks whether the folder
+  // exists.
   ["mkdir", [give(EROFS)]],
   ["mkdirat", [give(EROFS)]],
   ["kill", toSelf()],
@@ -127,7 +113,8 @@ const rulesFor = ({ programDescriptor, connects }: FilterOptions): Rules => [
       ...refuseOthers(2, TCP_OPTIONS),
     ],
   ],
-  ...socketRules(connects),
+  ["socket", [give(EACCES)]],
+  ["connect", [give(EACCES)]],
 ];
 
 export interface ConfinedFilter {
@@ -141,15 +128,9 @@ export const confinedFilter = (
   options: FilterOptions,
   arch: string = process.arch,
 ): ConfinedFilter | undefined => {
-  const machine = MACHINES[arch];
-  if (machine === undefined) return undefined;
-  const program: Instruction[] = [...filterStart(machine.audit)];
-  const rules: Rules = [...rulesFor(options), ...ALLOWED.map((name) => [name, []] as const)];
-  for (const [name, block] of rules) {
-    const number = CALL_NUMBERS[name][machine.column];
-    if (number >= 0) program.push(...when(JUMP_EQUAL, number, [...block, give(ALLOW)]));
-  }
-  program.push(give(EPERM));
+  const rules: CallRules = [...rulesFor(options), ...ALLOWED.map((name) => [name, []] as const)];
+  const program = filterProgram(rules, EPERM, arch);
+  if (program === undefined) return undefined;
   return {
     program: encodeFilter(program),
     ownPidAt: program.flatMap(([, , , k], index) => (k === OWN_PID ? [index * 8 + 4] : [])),

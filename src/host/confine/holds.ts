@@ -1,5 +1,5 @@
 import { LlmcError } from "../../base/error.ts";
-import type { ConfinedProgram, ConfinementTier, Held, Hold, Resource } from "./contract.ts";
+import type { ConfinementTier, Held, Hold, Resource } from "./contract.ts";
 import type { ProgramPlan } from "./node-arguments.ts";
 import type { ResourceGroups } from "./resource-groups.ts";
 
@@ -15,7 +15,9 @@ const memoryHold = (
   if (tier !== "bubblewrap" && tier !== "landlock") return notKernel("not held: no control group");
   return isExact
     ? kernel(`RLIMIT_DATA of ${dataMb} MiB`)
-    : notKernel(`RLIMIT_DATA of ${dataMb} MiB: TypeScript sources need Node's compiler, which reserves 512`);
+    : notKernel(
+        `RLIMIT_DATA of ${dataMb} MiB, of which Node's compiler reserves 512: WebAssembly and TypeScript sources need it`,
+      );
 };
 
 const cpuHold = (groups: ResourceGroups): Hold => {
@@ -49,16 +51,8 @@ const TIER_HOLDS: Readonly<Record<ConfinementTier, Pick<Held, "files" | "network
 };
 
 /** What holds a program in a tier. */
-export const heldIn = (
-  tier: ConfinementTier,
-  { sockets = [] }: Pick<ConfinedProgram, "sockets">,
-  groups: ResourceGroups,
-  plan: ProgramPlan,
-): Held => ({
+export const heldIn = (tier: ConfinementTier, groups: ResourceGroups, plan: ProgramPlan): Held => ({
   ...TIER_HOLDS[tier],
-  ...(tier === "landlock" && sockets.length > 0
-    ? { network: notKernel("seccomp: Unix sockets only, but every one that this user can reach") }
-    : {}),
   memory: memoryHold(tier, groups, plan),
   cpu: cpuHold(groups),
 });
@@ -80,7 +74,7 @@ export const installHint = (refusals: readonly string[]): string => {
     : "Let bubblewrap make user namespaces (kernel.unprivileged_userns_clone=1, or a profile for it under AppArmor), or use a kernel with Landlock (5.13 or later); memory needs a control group or the built package.";
 };
 
-/** Only where tiers were left out: Node's permission model works everywhere. */
+/** Reached only where tiers were left out: Node's permission model works everywhere. */
 export const refuseEverywhere = (refusals: readonly string[]): LlmcError =>
   new LlmcError("unavailable", "A program of the server could not be started in its sandbox.", {
     hint: installHint(refusals),

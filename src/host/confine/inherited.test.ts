@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import koffi from "koffi";
 import { expect, test } from "vitest";
-import { CALL_NUMBERS } from "./filter-calls.ts";
+import { SYSTEM_CALLS } from "../os/system-calls.ts";
 import { inProgramFile } from "./program-file.ts";
 import { callsExecutable } from "./self-test/run-attempts.ts";
 import { startProcess } from "./start-process.ts";
@@ -22,7 +22,7 @@ const openInside = (): Buffer => {
   const answers: Datum = { bytes: Buffer.alloc(4 * LIMITS.descriptors) };
   const asked: SystemCall[] = Array.from({ length: LIMITS.descriptors }, (_, descriptor) => ({
     step: "fcntl",
-    number: CALL_NUMBERS.fcntl[column],
+    number: SYSTEM_CALLS.fcntl[column],
     args: [descriptor, F_GETFD],
     result: { into: answers, at: 4 * descriptor },
     isOptional: true,
@@ -30,8 +30,8 @@ const openInside = (): Buffer => {
   return buildProgram(
     [
       ...asked,
-      { step: "write", number: CALL_NUMBERS.write[column], args: [1, answers, answers.bytes.length] },
-      { step: "exit", number: CALL_NUMBERS.exit_group[column], args: [0] },
+      { step: "write", number: SYSTEM_CALLS.write[column], args: [1, answers, answers.bytes.length] },
+      { step: "exit", number: SYSTEM_CALLS.exit_group[column], args: [0] },
     ],
     2,
   );

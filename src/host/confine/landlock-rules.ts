@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { MACHINES } from "../os/bpf.ts";
-import { CALL_NUMBERS } from "./filter-calls.ts";
+import { SYSTEM_CALLS } from "../os/system-calls.ts";
 import type { LandlockRule } from "./launcher.ts";
 import { isFolder, type ResolvedProgram } from "./node-arguments.ts";
 import type { ExecutableFiles } from "./node-files.ts";
@@ -39,10 +39,10 @@ export interface LandlockSupport {
 
 const versionProgram = (): Buffer => {
   const column = MACHINES[process.arch]?.column ?? 0;
-  const exit: SystemCall = { step: "exit", number: CALL_NUMBERS.exit_group[column], args: [0] };
+  const exit: SystemCall = { step: "exit", number: SYSTEM_CALLS.exit_group[column], args: [0] };
   const ask: SystemCall = {
     step: "landlock",
-    number: CALL_NUMBERS.landlock_create_ruleset[column],
+    number: SYSTEM_CALLS.landlock_create_ruleset[column],
     args: [0, 0, VERSION_FLAG],
     result: { into: exit, at: argumentAt(0) },
   };

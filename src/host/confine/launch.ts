@@ -41,7 +41,10 @@ const streamAt = (child: ChildProcess, index: number): Duplex => child.stdio[ind
 
 const doNothing = (): void => undefined;
 
-/** Node drops what a program wrote if it ends before anybody reads; who asked for it gets it a moment later. */
+/**
+ * Node drops what a program wrote if it ends before anybody reads it; so the output is kept, and handed over a
+ * moment later.
+ */
 const holdOutput = (child: ChildProcess, count: number): (() => void) => {
   const held = child.stdio.slice(0, count).filter((stream): stream is Readable => stream instanceof Readable);
   for (const stream of held) stream.on("readable", doNothing);

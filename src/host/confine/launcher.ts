@@ -1,6 +1,6 @@
 import { MACHINES } from "../os/bpf.ts";
+import { type CallName, SYSTEM_CALLS } from "../os/system-calls.ts";
 import { confinedFilter } from "./filter.ts";
-import { CALL_NUMBERS, type ConfinedCall } from "./filter-calls.ts";
 import { argumentAt, type Datum, type SystemCall, text, textList } from "./system-call-program.ts";
 
 /** What a file or folder may be used for, under Landlock. */
@@ -14,14 +14,16 @@ export interface LaunchPlan {
   readonly file: string;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  readonly connects: boolean;
   readonly descriptors: number;
   readonly dataBytes: number | undefined;
   /** For RLIMIT_NPROC, which counts the threads of a user. */
   readonly threads: number;
   /** Left out in namespaces, where nothing else can be seen. */
   readonly landlock?: { readonly abi: number; readonly rules: readonly LandlockRule[] };
-  /** Open in whoever starts this, or left out among the program's own: what is inherited by accident is closed. */
+  /**
+   * Descriptors to close: those that the parent process has open, and gaps in the program's own list, which would be
+   * inherited by accident.
+   */
   readonly unwanted: readonly number[];
   /** Where failures are reported; the program never has it. It comes after all descriptors that the program gets. */
   readonly reportDescriptor: number;
@@ -53,14 +55,14 @@ const SET_MODE_FILTER = 1;
 
 type Call = (
   step: string,
-  name: ConfinedCall,
+  name: CallName,
   args: SystemCall["args"],
   more?: Pick<SystemCall, "result" | "isOptional">,
 ) => SystemCall;
 
 const callsOf = (arch: string): Call => {
   const column = MACHINES[arch]?.column ?? 0;
-  return (step, name, args, more = {}) => ({ step, number: CALL_NUMBERS[name][column], args, ...more });
+  return (step, name, args, more = {}) => ({ step, number: SYSTEM_CALLS[name][column], args, ...more });
 };
 
 const openAs = (call: Call, step: string, path: string, descriptor: number): readonly SystemCall[] => {
@@ -123,7 +125,7 @@ const makeRuleset = (
 };
 
 const installFilter = (call: Call, plan: LaunchPlan, arch: string): readonly SystemCall[] => {
-  const filter = confinedFilter({ programDescriptor: plan.descriptors, connects: plan.connects }, arch);
+  const filter = confinedFilter({ programDescriptor: plan.descriptors }, arch);
   if (filter === undefined) throw new Error(`There is no filter for ${arch}.`);
   const program: Datum = { bytes: filter.program };
   const header = Buffer.alloc(16);

@@ -6,7 +6,8 @@ import type { ConfinedProgram } from "./contract.ts";
 export interface ResolvedProgram {
   readonly program: string;
   readonly readable: readonly string[];
-  readonly sockets: readonly string[];
+  /** Names that lead to some of what it may read: imports are looked for under them. */
+  readonly links?: readonly { readonly path: string; readonly real: string }[];
 }
 
 export const isFolder = (path: string): boolean => statSync(path).isDirectory();
@@ -15,13 +16,12 @@ export const resolveProgram = ({
   program,
   code = [program],
   readable = [],
-  sockets = [],
 }: ConfinedProgram): ResolvedProgram => {
   const real = (path: string): string => realpathSync.native(path);
   return {
     program: real(program),
     readable: [...new Set([program, ...code, ...readable].map(real))],
-    sockets: sockets.map(real),
+    links: code.map((path) => ({ path, real: real(path) })).filter(({ path, real: to }) => path !== to),
   };
 };
 
@@ -32,7 +32,8 @@ export const resolveProgram = ({
 const COMPILER_MB = 512;
 
 /** Without a compiler there is no WebAssembly, by which Node reads TypeScript: a checkout cannot do without. */
-const needsCompiler = (program: string): boolean => extname(program) === ".ts";
+const needsCompiler = ({ usesWebAssembly = false }: ConfinedProgram, program: string): boolean =>
+  usesWebAssembly || extname(program) === ".ts";
 
 /** How a program is called. */
 export interface ProgramPlan {
@@ -43,6 +44,12 @@ export interface ProgramPlan {
   readonly isExact: boolean;
 }
 
+/**
+ * Node asks the package.json above a program whether it is an ES module, and may not walk up to it. It would then compile the
+ * program twice, and strip its types again at every start. With an import of any kind it does not ask.
+ */
+const ES_MODULE = ["--import", "data:text/javascript,"];
+
 /** From version 25 on, the model is about the network, too; here the kernel is, and inherited sockets must work. */
 const networkFlags = Number.parseInt(process.versions.node, 10) >= 25 ? ["--allow-net"] : [];
 
@@ -50,12 +57,14 @@ const networkFlags = Number.parseInt(process.versions.node, 10) >= 25 ? ["--allo
 export const nodePlan = (
   node: string,
   wanted: ConfinedProgram,
-  { program, readable }: ResolvedProgram,
+  { program, readable, links = [] }: ResolvedProgram,
   boundByData: boolean,
 ): ProgramPlan => {
   const { limits, nodeFlags = [], args = [] } = wanted;
-  const keepsCompiler = needsCompiler(program);
-  const allowed = readable.map((path) => `--allow-fs-read=${isFolder(path) ? `${path}/*` : path}`);
+  const keepsCompiler = needsCompiler(wanted, program);
+  const allowed = [...readable, ...links.map(({ path }) => path)].map(
+    (path) => `--allow-fs-read=${isFolder(path) ? `${path}/*` : path}`,
+  );
   return {
     argv: [
       node,
@@ -65,6 +74,7 @@ export const nodePlan = (
       "--disable-warning=SecurityWarning",
       "--disable-warning=ExperimentalWarning",
       ...(boundByData && !keepsCompiler ? ["--jitless"] : []),
+      ...ES_MODULE,
       ...nodeFlags,
       program,
       ...args,

@@ -9,15 +9,15 @@ const V1 = [
 const V2 = "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0";
 const USER = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/editor.scope\n";
 
-const none = (): string => "";
+const readNothing = (): string => "";
 
 describe("REQ-I1 where a control group can be made", () => {
   test("version 1: in our own group of each hierarchy", () => {
     const groups = "4:memory:/service\n3:cpu,cpuacct:/service/deep\n0::/\n";
-    expect(groupParents("memory", V1, groups, none, true)).toEqual([
+    expect(groupParents("memory", V1, groups, readNothing, true)).toEqual([
       { version: 1, folder: "/sys/fs/cgroup/memory/service" },
     ]);
-    expect(groupParents("cpu", V1, groups, none, true)).toEqual([
+    expect(groupParents("cpu", V1, groups, readNothing, true)).toEqual([
       { version: 1, folder: "/sys/fs/cgroup/cpu,cpuacct/service/deep" },
     ]);
   });
@@ -37,6 +37,6 @@ describe("REQ-I1 where a control group can be made", () => {
 
   test("no hierarchy has the controller: nowhere", () => {
     expect(groupParents("memory", V2, "0::/\n", () => "pids", false)).toEqual([]);
-    expect(groupParents("cpu", "", "", none, false)).toEqual([]);
+    expect(groupParents("cpu", "", "", readNothing, false)).toEqual([]);
   });
 });

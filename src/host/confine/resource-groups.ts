@@ -115,6 +115,8 @@ export interface ResourceGroups {
   readonly threads: 1 | 2 | undefined;
   /** Takes a few milliseconds, in which the kernel waits for all CPUs; the process runs on meanwhile. */
   enter(pid: number): Promise<void>;
+  /** Whether the kernel has ended a process in the group for its memory; known until the group is removed. */
+  wasOverMemory(): boolean;
   remove(): Promise<void>;
 }
 
@@ -193,6 +195,12 @@ const addController = (
   }
 };
 
+/** How often the kernel has ended a process for the memory of its group. */
+const memoryKills = ({ version, folder }: GroupParent): number => {
+  const file = version === 1 ? "memory.oom_control" : "memory.events";
+  return Number(/^oom_kill (\d+)$/m.exec(read(posix.join(folder, file)))?.[1] ?? 0);
+};
+
 let groupsMade = 0;
 
 export const openGroups = (memoryMb: number, cpuShare: number, maxThreads: number): ResourceGroups => {
@@ -209,6 +217,7 @@ export const openGroups = (memoryMb: number, cpuShare: number, maxThreads: numbe
     enter: async (pid) => {
       for (const folder of folders) await writeFile(posix.join(folder, "cgroup.procs"), String(pid));
     },
+    wasOverMemory: () => memory !== undefined && memoryKills(memory) > 0,
     remove: async () => {
       await Promise.all(folders.map(removeFolder));
     },

@@ -18,7 +18,7 @@ const SYSTEM = ["/System/Library", "/usr/lib", "/Library/Apple/System/Library", 
  */
 export const seatbeltProfile = (
   node: string,
-  { readable, sockets }: ResolvedProgram,
+  { readable }: ResolvedProgram,
   isDirectory: (path: string) => boolean = isFolder,
 ): string =>
   [
@@ -36,13 +36,7 @@ export const seatbeltProfile = (
     `  ${pathRule(node, false)}`,
     ...readable.map((path) => `  ${pathRule(path, isDirectory(path))}`),
     ")",
-    ...(sockets.length === 0
-      ? []
-      : [
-          "(allow system-socket (socket-domain AF_UNIX))",
-          "(allow network-outbound",
-          ...sockets.map((path) => `  (remote unix-socket ${pathRule(path, isDirectory(path))})`),
-          ")",
-        ]),
+    // On a listener that it inherits: it can neither make a socket nor bind one.
+    "(allow network-inbound)",
     "",
   ].join("\n");

@@ -1,7 +1,7 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { MACHINES } from "../os/bpf.ts";
-import { CALL_NUMBERS } from "./filter-calls.ts";
+import { SYSTEM_CALLS } from "../os/system-calls.ts";
 import { programFolder } from "./landlock-rules.ts";
 import { inProgramFile } from "./program-file.ts";
 import { buildProgram, hasMachineCode, type SystemCall, text, textList } from "./system-call-program.ts";
@@ -33,7 +33,7 @@ const sealedProgram = (
   const closing = [...unwantedDescriptors(stdio), stdio.length].map(
     (descriptor): SystemCall => ({
       step: "close",
-      number: CALL_NUMBERS.close[column],
+      number: SYSTEM_CALLS.close[column],
       args: [descriptor],
       isOptional: true,
     }),
@@ -41,7 +41,7 @@ const sealedProgram = (
   const entries = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const become: SystemCall = {
     step: "execve",
-    number: CALL_NUMBERS.execve[column],
+    number: SYSTEM_CALLS.execve[column],
     args: [text(file), textList([file, ...args]), textList(entries)],
   };
   return buildProgram([...closing, become], NOWHERE);

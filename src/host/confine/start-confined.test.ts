@@ -141,7 +141,7 @@ describe.each(KERNEL_TIERS)("REQ-I1 a program in the tier %s", (tier) => {
     for (let round = 0; round < 5; round++) {
       const confined = await start("setInterval(() => {}, 1000)", {}, { tiers: [tier] });
       confined.kill();
-      expect(await confined.gone).toEqual({ code: null, signal: "SIGKILL" });
+      expect(await confined.gone).toMatchObject({ code: null, signal: "SIGKILL" });
       expect(() => process.kill(confined.pid, 0)).toThrow("ESRCH");
       for (const stream of confined.child.stdio) stream?.destroy();
     }
@@ -161,7 +161,7 @@ describe.each(KERNEL_TIERS)("REQ-I1 a program in the tier %s", (tier) => {
     );
     await once(polite.child.stdout as Readable, "data");
     await polite.stop();
-    expect(await polite.gone).toEqual({ code: 7, signal: null });
+    expect(await polite.gone).toMatchObject({ code: 7, signal: null });
     const stubborn = await start(
       "process.on('SIGTERM', () => {}); console.log('on'); setInterval(() => {}, 1000)",
       {},
@@ -169,7 +169,7 @@ describe.each(KERNEL_TIERS)("REQ-I1 a program in the tier %s", (tier) => {
     );
     await once(stubborn.child.stdout as Readable, "data");
     await stubborn.stop(50);
-    expect(await stubborn.gone).toEqual({ code: null, signal: "SIGKILL" });
+    expect(await stubborn.gone).toMatchObject({ code: null, signal: "SIGKILL" });
   });
 
   it("without control groups, has its memory held by RLIMIT_DATA and still runs", async () => {
@@ -226,34 +226,6 @@ describe("REQ-I2 what is held", () => {
     expect(before.hint).toBeUndefined();
   });
 
-  it("Landlock cannot tell Unix sockets apart, so it does not claim to hold them", async () => {
-    const { network } = (await start("", { sockets: [folder] }, { tiers: ["landlock"] })).held;
-    expect(network).toEqual({
-      byKernel: false,
-      mechanism: "seccomp: Unix sockets only, but every one that this user can reach",
-    });
-  });
-
-  it("in namespaces, only the sockets that were named can be connected to", async () => {
-    const [open, closed] = [join(folder, "open"), join(folder, "closed")];
-    for (const path of [open, closed]) mkdirSync(path);
-    const servers = [open, closed].map((path) =>
-      createServer((socket) => socket.end("hello")).listen(join(path, "link.sock")),
-    );
-    await Promise.all(servers.map((server) => once(server, "listening")));
-    const confined = await start(
-      `import { createConnection } from "node:net";
-       const ask = (path) => new Promise((done) => { const socket = createConnection(path);
-         socket.on("data", (data) => done(String(data))); socket.on("error", ({ code }) => done(code)); });
-       for (const path of process.argv.slice(2)) console.log(await ask(path));`,
-      { sockets: [open], args: [join(open, "link.sock"), join(closed, "link.sock")] },
-      { tiers: ["bubblewrap"] },
-    );
-    const { out } = await outputOf(confined);
-    expect(out.split("\n")).toEqual(["hello", "ENOENT"]);
-    for (const server of servers) server.close();
-  });
-
   it("FAIL-H4 required but not to be had: refuses to start, with what to install", async () => {
     const refused = start(
       "console.log('ran')",
@@ -268,13 +240,13 @@ describe("REQ-I2 what is held", () => {
   });
 
   it("FAIL-H4 a tier that worked once is never left for a weaker one", async () => {
-    expect((await (await start("")).gone).code).toBe(0);
+    expect((await (await start("", {}, { tiers: ["bubblewrap"] })).gone).code).toBe(0);
     const file = "/bin/true";
     const missing = { path: "/not-there/lib.so", real: "/not-there/lib.so" };
     const started = startProcess({
       wanted: { limits: LIMITS },
       files: { file, libraries: [missing], libraryFolders: [] },
-      resolved: { program: file, readable: [], sockets: [] },
+      resolved: { program: file, readable: [] },
       plan: () => ({ argv: [file], dataMb: undefined, isExact: true }),
     });
     await expect(started).rejects.toMatchObject({

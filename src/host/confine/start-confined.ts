@@ -5,7 +5,7 @@ import { type ConfinementOptions, startProcess } from "./start-process.ts";
 
 /**
  * Starts a Node program of ours in the best confinement that works here. When this returns, all of its bounds are in force:
- * it is to get nothing of a client's before.
+ * it must not receive anything from a client before that.
  */
 export const startConfined = (
   wanted: ConfinedProgram,

@@ -5,7 +5,7 @@ import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { processLimit } from "../os/process-limit.ts";
 import { findSystemProgram } from "../os/system-programs.ts";
-import type { Confined, ConfinedProgram, ConfinementTier, Held } from "./contract.ts";
+import type { Confined, ConfinedEnd, ConfinedProgram, ConfinementTier, Held } from "./contract.ts";
 import { heldIn, missingHolds, refuseEverywhere, refuseUnheld } from "./holds.ts";
 import { EMPTY_FILE, landlockRules, landlockSupport } from "./landlock-rules.ts";
 import {
@@ -43,7 +43,7 @@ const descriptorLimit = (wanted = DESCRIPTORS): number => {
 
 /** A program of any kind, with everything that it needs. */
 export interface Executable {
-  readonly wanted: Pick<ConfinedProgram, "stdio" | "env" | "limits" | "sockets">;
+  readonly wanted: Pick<ConfinedProgram, "stdio" | "env" | "limits">;
   readonly files: ExecutableFiles;
   readonly resolved: ResolvedProgram;
   /** How it is called, by whether RLIMIT_DATA holds its memory. */
@@ -61,7 +61,7 @@ const channelOf = ({ stdio = [] }: Executable["wanted"]): Record<string, string>
   return index < 0 ? {} : { NODE_CHANNEL_FD: String(index), NODE_CHANNEL_SERIALIZATION_MODE: "json" };
 };
 
-const launchRequest = ({ wanted, files, resolved, plan, bound }: Preparation): LaunchRequest => ({
+const launchRequest = ({ wanted, files, plan, bound }: Preparation): LaunchRequest => ({
   bound,
   stdio: wanted.stdio ?? [],
   plan: {
@@ -74,7 +74,6 @@ const launchRequest = ({ wanted, files, resolved, plan, bound }: Preparation): L
       ...channelOf(wanted),
       ...wanted.env,
     },
-    connects: resolved.sockets.length > 0,
     descriptors: descriptorLimit(wanted.limits.descriptors),
     threads: processLimit(wanted.limits.threads ?? THREADS),
     dataBytes: plan.dataMb === undefined ? undefined : plan.dataMb * 1024 * 1024,
@@ -124,7 +123,7 @@ const tiersOf = (platform: NodeJS.Platform): readonly ConfinementTier[] => {
   return platform === "darwin" ? ["seatbelt", "permission"] : ["permission"];
 };
 
-type Exit = Awaited<Confined["gone"]>;
+type Exit = Omit<ConfinedEnd, "wasOverMemory">;
 
 /** bubblewrap exits with 128 and the number of the signal that ended the program. */
 const exitOf = (tier: ConfinementTier, code: number | null, signal: NodeJS.Signals | null): Exit => {
@@ -148,12 +147,14 @@ const control = (
   { child, pid }: Launched,
   tier: ConfinementTier,
   held: Held,
+  groups: ResourceGroups,
   clean: () => Promise<void>,
 ): Confined => {
-  const whenGone = async (): Promise<Exit> => {
+  const whenGone = async (): Promise<ConfinedEnd> => {
     if (isRunning(child)) await once(child, "exit");
+    const wasOverMemory = groups.wasOverMemory();
     await clean();
-    return exitOf(tier, child.exitCode, child.signalCode);
+    return { ...exitOf(tier, child.exitCode, child.signalCode), wasOverMemory };
   };
   const gone = whenGone();
   const kill = (): void => {
@@ -180,6 +181,7 @@ const noGroups: ResourceGroups = {
   cpu: undefined,
   threads: undefined,
   enter: async () => {},
+  wasOverMemory: () => false,
   remove: async () => {},
 };
 
@@ -193,13 +195,13 @@ const startIn = async (
   const { wanted, files, resolved } = executable;
   const isLaunched = tier === "bubblewrap" || tier === "landlock";
   const plan = executable.plan(isLaunched && groups.memory === undefined);
-  const held = heldIn(tier, wanted, groups, plan);
+  const held = heldIn(tier, groups, plan);
   if (isRequired && missingHolds(held).length > 0) throw refuseUnheld(held, refusals);
   const launched = await LAUNCHERS[tier]({ wanted, files, resolved, plan, bound: groups.enter });
   const pauses = groups.cpu === undefined && process.platform === "linux";
   const loop = pauses ? holdCpuShare(launched.pid, wanted.limits.cpuShare) : undefined;
   launched.release();
-  return control(launched, tier, held, async () => {
+  return control(launched, tier, held, groups, async () => {
     loop?.stop();
     await groups.remove();
   });

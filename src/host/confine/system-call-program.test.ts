@@ -1,9 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
-import { CALL_NUMBERS } from "./filter-calls.ts";
+import { SYSTEM_CALLS } from "../os/system-calls.ts";
 import { inProgramFile } from "./program-file.ts";
-import { FORBIDDEN } from "./self-test/forbidden-calls.ts";
 import {
   argumentAt,
   buildProgram,
@@ -17,12 +16,12 @@ import {
 const column = process.arch === "arm64" ? 1 : 0;
 const exit = (code = 0): SystemCall => ({
   step: "exit",
-  number: CALL_NUMBERS.exit_group[column],
+  number: SYSTEM_CALLS.exit_group[column],
   args: [code],
 });
 const write = (datum: Datum, bytes: number): SystemCall => ({
   step: "write",
-  number: CALL_NUMBERS.write[column],
+  number: SYSTEM_CALLS.write[column],
   args: [1, datum, bytes],
 });
 
@@ -46,7 +45,7 @@ test("passes a result on, into data and into a later argument", () => {
   const echo = write(buffer, 0);
   const read: SystemCall = {
     step: "read",
-    number: CALL_NUMBERS.read[column],
+    number: SYSTEM_CALLS.read[column],
     args: [0, buffer, 64],
     result: { into: echo, at: argumentAt(2) },
   };
@@ -56,7 +55,7 @@ test("passes a result on, into data and into a later argument", () => {
 test("names the step that the kernel refused, and what it answered", () => {
   const calls: readonly SystemCall[] = [
     write(text("x"), 1),
-    { step: "close what is not open", number: CALL_NUMBERS.close[column], args: [99] },
+    { step: "close what is not open", number: SYSTEM_CALLS.close[column], args: [99] },
     exit(),
   ];
   const { status, stderr } = run(calls);
@@ -68,7 +67,7 @@ test("an optional call may fail, and its answer is kept", () => {
   const answer: Datum = { bytes: Buffer.alloc(4) };
   const close: SystemCall = {
     step: "close",
-    number: CALL_NUMBERS.close[column],
+    number: SYSTEM_CALLS.close[column],
     args: [99],
     result: { into: answer, at: 0 },
     isOptional: true,
@@ -81,7 +80,7 @@ test("becomes another program with the arguments and the environment of its tabl
   const { stdout } = run([
     {
       step: "execve",
-      number: FORBIDDEN.execve[column],
+      number: SYSTEM_CALLS.execve[column],
       args: [
         text("/bin/sh"),
         textList(["sh", "-c", 'echo "$GIVEN $1"', "sh", "it's"]),

@@ -37,8 +37,16 @@ const readValue = (text: string): readonly [value: string, length: number] | und
   return undefined;
 };
 
+/**
+ * White space and control characters that readers of configuration files take for different things: git's own white space is
+ * the space, the tab and the line end; a zero byte ends its texts; others follow the rules of Unicode. In comments they do
+ * no harm.
+ */
+const UNCLEAR = /^(?![ \t]*[#;]).*(?:[^\S \t\r\n]|[\p{Cc}--[\t\r\n]])/mv;
+
 /** The settings of a configuration file; undefined where git would not read it either, or we are not sure how. */
 export const parseGitConfig = (source: string): readonly GitSetting[] | undefined => {
+  if (UNCLEAR.test(source)) return undefined;
   const settings: GitSetting[] = [];
   let section: string | undefined;
   let rest = source.replace(/^\uFEFF/, "");

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { lstatSync, realpathSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
-import { readOwnFile } from "../own-files/read-own-file.ts";
+import { type ReadLimits, readOwnFile } from "../own-files/read-own-file.ts";
 import { type GitSetting, parseGitConfig } from "./config.ts";
 
 export const MAX_CONFIG_BYTES = 1024 * 1024;
@@ -16,17 +16,25 @@ export const realOf = (path: string): string | undefined => {
 };
 
 /** The content of a regular file of at most `maxBytes`; undefined for anything else, and it never blocks. */
-export const readSmallFile = (path: string, maxBytes: number): Buffer | undefined => {
+export const readSmallFile = (
+  path: string,
+  maxBytes: number,
+  links: Pick<ReadLimits, "noFollow"> = {},
+): Buffer | undefined => {
   try {
-    return readOwnFile(path, { maxBytes });
+    return readOwnFile(path, { maxBytes, ...links });
   } catch {
     return undefined;
   }
 };
 
 /** Undefined for what is not UTF-8 as well: decoded, it would name something else than git reads. */
-export const readText = (path: string, maxBytes: number): string | undefined => {
-  const bytes = readSmallFile(path, maxBytes);
+export const readText = (
+  path: string,
+  maxBytes: number,
+  links: Pick<ReadLimits, "noFollow"> = {},
+): string | undefined => {
+  const bytes = readSmallFile(path, maxBytes, links);
   return bytes === undefined || !isUtf8(bytes) ? undefined : bytes.toString();
 };
 
@@ -39,10 +47,10 @@ export const exists = (path: string): boolean => {
   }
 };
 
-export const refusedRepository = (why: string): LlmcError =>
-  new LlmcError("forbidden", `git is not run in this repository: ${why}.`, {
-    hint: "The operator can add that folder to mcp.tools.allowed_roots, or run git by hand.",
-  });
+export const refusedRepository = (
+  why: string,
+  hint = "The operator can add that folder to mcp.tools.allowed_roots, or run git by hand.",
+): LlmcError => new LlmcError("forbidden", `git is not run in this repository: ${why}.`, { hint });
 
 /** Settings that git reads of one git directory, by file; undefined for a file that it would not read as we do. */
 export const settingsByFile = (

@@ -2,8 +2,10 @@ import { lstatSync, realpathSync } from "node:fs";
 import { posix } from "node:path";
 import { isMissing } from "../../base/system-error.ts";
 import { exists, readText, realOf, refusedRepository } from "./files.ts";
+import { pathFrom, resolveTarget } from "./follow-path.ts";
 
-export const MAX_POINTER_BYTES = 4096;
+/** As much as git itself reads of a `.git` file. */
+export const MAX_POINTER_BYTES = 1024 * 1024;
 
 /** Only line ends are cut off, as git does it: a space at the end is part of the name. */
 const withoutLineEnd = (text: string): string => text.replace(/[\r\n]+$/, "");
@@ -14,17 +16,16 @@ export const gitPointer = (path: string): string | undefined => {
   return text?.startsWith("gitdir: ") === true ? withoutLineEnd(text.slice("gitdir: ".length)) : undefined;
 };
 
-/** Relative to a folder as the kernel sees it: after a link, `..` is where the link leads. */
-const from = (folder: string, pointer: string): string =>
-  posix.isAbsolute(pointer) ? pointer : `${folder}/${pointer}`;
+/** The real path of something that exists. Throws where it is another for every process, as below `/proc`. */
+const existing = (path: string): string | undefined => realOf(resolveTarget(path));
 
 /** The git directory that a `.git` entry stands for; undefined where it is neither a folder nor points to one. */
 export const gitDirOf = (entry: string): string | undefined => {
-  const real = realOf(entry);
+  const real = existing(entry);
   if (real === undefined) return undefined;
   if (lstatSync(real).isDirectory()) return real;
   const pointer = gitPointer(real);
-  return pointer === undefined ? undefined : realOf(from(posix.dirname(entry), pointer));
+  return pointer === undefined ? undefined : existing(pathFrom(posix.dirname(entry), pointer));
 };
 
 const isNothing = (path: string): boolean => {
@@ -46,14 +47,20 @@ export const isNoGitDirectory = (entry: string): boolean => {
   const text = readText(entry, MAX_POINTER_BYTES);
   if (text === undefined || text.includes("\0")) return false;
   const pointer = gitPointer(entry);
-  return pointer === undefined || isNothing(from(posix.dirname(entry), pointer));
+  return pointer === undefined || isNothing(pathFrom(posix.dirname(entry), pointer));
+};
+
+/** The common directory as git asks for it, whether it exists or not; "unknown" if git may read more than we can. */
+export const commonNameOf = (gitDir: string): string | "unknown" | undefined => {
+  if (!exists(posix.join(gitDir, "commondir"))) return undefined;
+  const text = readText(posix.join(gitDir, "commondir"), MAX_POINTER_BYTES);
+  return text === undefined || text.includes("\0") ? "unknown" : pathFrom(gitDir, withoutLineEnd(text));
 };
 
 export const commonDirOf = (gitDir: string): string => {
-  if (!exists(posix.join(gitDir, "commondir"))) return gitDir;
-  const text = readText(posix.join(gitDir, "commondir"), MAX_POINTER_BYTES);
-  const pointer = text === undefined ? undefined : withoutLineEnd(text);
-  const common = pointer === undefined ? undefined : realOf(from(gitDir, pointer));
+  const name = commonNameOf(gitDir);
+  if (name === undefined) return gitDir;
+  const common = name === "unknown" ? undefined : existing(name);
   if (common === undefined) throw refusedRepository("its commondir leads to nothing");
   return common;
 };

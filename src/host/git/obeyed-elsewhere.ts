@@ -1,27 +1,26 @@
-import { type Dirent, lstatSync, readdirSync, readlinkSync, type Stats } from "node:fs";
+import { type Dirent, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
+import { GIT_NAME } from "../../policy/git-directory.ts";
 import { insideRoots } from "../../policy/paths.ts";
-import { GIT_NAME } from "../../policy/reach.ts";
 import { type GitSetting, parseGitConfig } from "./config.ts";
-import { isInclude, MAX_CONFIG_BYTES, readSmallFile, realOf } from "./files.ts";
-import { commonDirOf, gitDirOf } from "./git-dir.ts";
+import { isInclude, MAX_CONFIG_BYTES, readSmallFile } from "./files.ts";
+import { entryAt, follow, pathFrom, resolveTarget, unfollowable } from "./follow-path.ts";
+import { commonNameOf, gitDirOf } from "./git-dir.ts";
 
 /** Something that git obeys because of a git directory, although it, or its name, is outside of it. */
 export interface ObeyedElsewhere {
-  /** Hooks are programs of the project, which people edit; configuration is what git reads, whatever it is called. */
-  readonly kind: "hooks" | "config";
-  /** As git asks for it. */
+  /**
+   * Hooks are programs of the project, which people edit; configuration is what git reads, whatever it is called. A link is
+   * one on the way to them: it may not lead elsewhere, while what else lies where it leads is free.
+   */
+  readonly kind: "hooks" | "config" | "link";
   readonly name: string;
   /** Where that leads, or would lead once it is there. */
   readonly real: string;
 }
-
-const MAX_LINKS = 40;
-/** Longer than any path that a system call takes. */
-const MAX_TARGET_CHARS = 4096;
 
 /**
  * What may be read to find out what git obeys, of all repositories that are asked about at once: some tenths of a second of
@@ -53,45 +52,6 @@ export const createObeyedBudget = (): ObeyedBudget => {
 /** These folders hold data that git stores and never obeys. */
 const DATA: ReadonlySet<string> = new Set(["objects", "refs", "logs", "lfs"]);
 
-const entryAt = (path: string): Stats | undefined => {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    // Closed to us, or too long: what is there cannot be known.
-    return undefined;
-  }
-};
-
-/**
- * Where a path leads, or would lead once something is there: links that lead to nothing are followed as well. One walk from
- * the top, which ends at the first part that is missing.
- */
-export const resolveTarget = (path: string): string => {
-  const real = realOf(path);
-  if (real !== undefined) return real;
-  let links = 0;
-  let here = "/";
-  const parts = path.split("/").reverse();
-  while (parts.length > 0) {
-    const part = parts.pop() as string;
-    if (part === "" || part === ".") continue;
-    const next = posix.join(here, part);
-    const found = entryAt(next);
-    if (found === undefined || (found.isSymbolicLink() && ++links > MAX_LINKS)) {
-      const whole = posix.join(next, ...parts.reverse());
-      // Whoever wants to make it has to make its first missing part.
-      return whole.length > MAX_TARGET_CHARS ? next : whole;
-    }
-    if (!found.isSymbolicLink()) here = next;
-    else {
-      const target = readlinkSync(next);
-      if (target.startsWith("/")) here = "/";
-      parts.push(...target.split("/").reverse());
-    }
-  }
-  return here;
-};
-
 const list = (folder: string): readonly Dirent[] => {
   try {
     return readdirSync(folder, { withFileTypes: true });
@@ -104,14 +64,15 @@ const isFolder = (path: string): boolean => entryAt(path)?.isDirectory() === tru
 
 /** One search through a git directory and everything that it leads to. */
 interface Search {
-  add(kind: ObeyedElsewhere["kind"], name: string): void;
+  /** `asked`: a path as git asks for it. */
+  add(kind: "hooks" | "config", asked: string): void;
   readonly spend: ObeyedBudget;
   /** Files and folders that were read. */
   readonly seen: Set<string>;
 }
 
 /** Every link in a git directory, or in a folder of hooks, and those where it leads in turn. */
-const addLinks = (top: string, first: ObeyedElsewhere["kind"], { add, spend, seen }: Search): void => {
+const addLinks = (top: string, first: "hooks" | "config", { add, spend, seen }: Search): void => {
   const folders = [{ folder: top, kind: first }];
   if (seen.has(`${first} ${top}`)) return;
   seen.add(`${first} ${top}`);
@@ -133,8 +94,10 @@ const addLinks = (top: string, first: ObeyedElsewhere["kind"], { add, spend, see
 /** A value as git takes it for a path, from the folders that it may be relative to. */
 const pathsIn = (value: string, folders: readonly string[]): readonly string[] => {
   const path = value.replace(/^:\(optional\)/, "").replace(/^~(?=\/|$)/, () => homedir());
-  if (path === "" || path.includes("\0")) return [];
-  return folders.map((folder) => posix.resolve(folder, path));
+  // Versions of git read a tab as a tab or as a space.
+  if (/^~[^/]|^%\(|\t/.test(path)) throw unfollowable(path);
+  if (path === "") return [];
+  return folders.map((folder) => pathFrom(folder, path));
 };
 
 /** The settings of a file and of those that it includes, under whatever condition. */
@@ -145,9 +108,11 @@ const settingsWithIncluded = (file: string, search: Search): readonly GitSetting
   const real = resolveTarget(file);
   spend("files", 1, file);
   spend("bytes", sizeOf(real), file);
-  // A file that is not valid UTF-8 may still contain paths that are.
   const text = readSmallFile(real, MAX_CONFIG_BYTES)?.toString() ?? "";
-  return (parseGitConfig(text) ?? []).flatMap((setting) => {
+  const settings = parseGitConfig(text);
+  // Git, or another reader, may find settings in it all the same.
+  if (settings === undefined) throw unfollowable(file);
+  return settings.flatMap((setting) => {
     if (!isInclude(setting)) return [setting];
     const folders = new Set([posix.dirname(file), posix.dirname(resolveTarget(file))]);
     return pathsIn(setting.value, [...folders]).flatMap((included) => {
@@ -160,14 +125,6 @@ const settingsWithIncluded = (file: string, search: Search): readonly GitSetting
 const sizeOf = (path: string): number => {
   const found = entryAt(path);
   return found?.isFile() === true ? found.size : 0;
-};
-
-const directoriesOf = (gitDir: string): readonly string[] => {
-  try {
-    return [...new Set([gitDir, commonDirOf(gitDir)])];
-  } catch {
-    return [gitDir];
-  }
 };
 
 /** The path and every folder above it. */
@@ -186,7 +143,7 @@ export const repositoriesAbove = (roots: readonly string[]): readonly string[] =
 /**
  * Everything outside a git directory that git obeys because of it: where links in it lead, the files that its
  * configuration includes, and the folders of hooks that it names. `entry` is a `.git` of any form, or a directory that
- * git would take for one; where it leads out of the roots, its settings count all the same.
+ * git would take for one; where it leads out of the roots, its settings count nevertheless.
  */
 export const obeyedElsewhere = (
   entry: string,
@@ -194,17 +151,21 @@ export const obeyedElsewhere = (
 ): readonly ObeyedElsewhere[] => {
   const gitDir = gitDirOf(entry);
   if (gitDir === undefined) return [];
-  const dirs = directoriesOf(gitDir);
+  const common = commonNameOf(gitDir);
+  if (common === "unknown") throw unfollowable(posix.join(gitDir, "commondir"));
+  const dirs = [...new Set([gitDir, common === undefined ? gitDir : resolveTarget(common)])];
   const found = new Map<string, ObeyedElsewhere>();
-  const add: Search["add"] = (kind, name) => {
-    if (found.has(`${kind} ${name}`)) return;
-    const real = resolveTarget(name);
+  const set = (kind: ObeyedElsewhere["kind"], name: string, real: string): void =>
+    void found.set(`${kind} ${name}`, { kind, name, real });
+  const add: Search["add"] = (kind, asked) => {
+    const { target, links } = follow(asked);
+    for (const name of links) set("link", name, resolveTarget(name));
     // Hooks count inside as well: git writes there, and must not write those.
-    if (kind === "hooks" || !insideRoots(real, dirs)) found.set(`${kind} ${name}`, { kind, name, real });
+    if (kind === "hooks" || !insideRoots(target, dirs)) set(kind, target, target);
   };
+  if (common !== undefined) add("config", common);
   // It needs no HEAD of its own, so nothing else would tell that git obeys it.
-  for (const dir of dirs)
-    if (dir !== gitDir) found.set(`config ${dir}`, { kind: "config", name: dir, real: resolveTarget(dir) });
+  for (const dir of dirs) if (dir !== gitDir) set("config", dir, dir);
   const search: Search = { add, spend, seen: new Set() };
   const files = dirs.flatMap((dir) => ["config", "config.worktree"].map((name) => posix.join(dir, name)));
   const settings = files.flatMap((file) => settingsWithIncluded(file, search));

@@ -5,7 +5,7 @@ import { LlmcError } from "../../base/error.ts";
 import type { KeyPair } from "../os/key-pair.ts";
 import { type Connections, createConnections } from "./connections.ts";
 
-interface ListenOptions {
+export interface ListenOptions {
   readonly host: string;
   readonly port: number;
 }
@@ -62,7 +62,8 @@ export const createHttpServer = (
 export const renewKeyPair = (server: Server, keyPair: KeyPair): void =>
   (server as TlsServer).setSecureContext(keyPair);
 
-const explain = (error: NodeJS.ErrnoException, { host, port }: ListenOptions): LlmcError => {
+/** A failure to listen, for people. */
+export const explainListen = (error: NodeJS.ErrnoException, { host, port }: ListenOptions): LlmcError => {
   if (error.code === "EADDRINUSE") {
     return new LlmcError("unavailable", `Port ${port} on ${host} is taken.`, {
       hint: "Choose another with --port, or 0 for any free one.",
@@ -80,7 +81,7 @@ const explain = (error: NodeJS.ErrnoException, { host, port }: ListenOptions): L
 /** Opens the listener; resolves with the port that was really taken. */
 export const listen = (server: Server, options: ListenOptions): Promise<number> =>
   new Promise((resolve, reject) => {
-    server.once("error", (error) => reject(explain(error, options)));
+    server.once("error", (error) => reject(explainListen(error, options)));
     server.listen(options.port, options.host, () => resolve((server.address() as AddressInfo).port));
   });
 

@@ -2,11 +2,12 @@ import { lookup } from "node:dns/promises";
 import { hostname } from "node:os";
 import { describe, expect, test } from "vitest";
 import { openModelServer, sendJson } from "../../../test/model-server.ts";
+import type { EgressReach } from "../../policy/egress.ts";
 import { isLoopbackAddress } from "../../policy/egress.ts";
-import { createLoopbackLookup, createOutbound } from "./outbound.ts";
+import { createOutbound, createReachLookup } from "./outbound.ts";
 
-const outbound = (url: string, more: { loopbackOnly?: boolean; maxResponseBytes?: number } = {}) =>
-  createOutbound({ origin: new URL(url).origin, loopbackOnly: false, maxResponseBytes: 1000, ...more });
+const outbound = (url: string, more: { reach?: EgressReach; maxResponseBytes?: number } = {}) =>
+  createOutbound({ origin: new URL(url).origin, reach: "anywhere", maxResponseBytes: 1000, ...more });
 
 describe("a call to another server", () => {
   test("sends what it was given and gives back what came", async () => {
@@ -73,10 +74,14 @@ describe("a call to another server", () => {
   });
 });
 
-describe("names under the rule that only this machine is spoken to", () => {
-  const answer = (found: readonly string[], all: boolean): Promise<unknown> =>
+describe("names under the rules of reach", () => {
+  const answer = (
+    found: readonly string[],
+    all: boolean,
+    reach: "loopback" | "private" = "loopback",
+  ): Promise<unknown> =>
     new Promise((done) => {
-      createLoopbackLookup((_name, _options, reply) =>
+      createReachLookup(reach, (_name, _options, reply) =>
         reply(
           null,
           found.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
@@ -98,6 +103,31 @@ describe("names under the rule that only this machine is spoken to", () => {
     }
   });
 
+  test.each([
+    [["8.8.8.8"]],
+    [["10.0.0.7", "8.8.8.8"]],
+    [["fd00::1", "2606:4700::1"]],
+    [["::ffff:8.8.8.8"]],
+    [["172.32.0.1"]],
+    [["100.64.0.1"]],
+    [["169.254.169.254"]],
+    [["0.0.0.0"]],
+    [[]],
+  ])(
+    "REQ-L2 FAIL-G5: the name of a private host that stands for %j is refused after it was looked up",
+    async (found) => {
+      for (const all of [true, false]) {
+        const refused = await answer(found, all, "private");
+        expect(refused).toMatchObject({ code: "egress_denied", message: expect.stringContaining("private") });
+      }
+    },
+  );
+
+  test("the name of a private host is connected to by the private address that was judged", async () => {
+    for (const address of ["10.0.0.7", "192.168.1.2", "172.16.0.1", "fd00::1", "127.0.0.1"])
+      expect(await answer([address], false, "private")).toBe(address);
+  });
+
   test("one that stands for loopback alone is connected to by the address that was judged", async () => {
     expect(await answer(["127.0.0.1", "::1"], false)).toBe("127.0.0.1");
     expect(await answer(["::1"], true)).toEqual([{ address: "::1", family: 6 }]);
@@ -108,7 +138,7 @@ describe("names under the rule that only this machine is spoken to", () => {
     const isLocal = addresses.length > 0 && addresses.every(({ address }) => isLoopbackAddress(address));
     const server = await openModelServer((response) => sendJson(response, {}), "0.0.0.0");
     const url = `http://${hostname()}:${server.port}`;
-    const sent = outbound(url, { loopbackOnly: true })(url);
+    const sent = outbound(url, { reach: "loopback" })(url);
     if (isLocal) expect((await sent).status).toBe(200);
     else await expect(sent).rejects.toThrow();
     expect(server.connections()).toBe(isLocal ? 1 : 0);

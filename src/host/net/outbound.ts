@@ -4,20 +4,38 @@ import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import { Readable } from "node:stream";
 import { LlmcError } from "../../base/error.ts";
-import { isLoopbackAddress } from "../../policy/egress.ts";
+import { type EgressReach, isLoopbackAddress, isPrivateAddress } from "../../policy/egress.ts";
 
 interface OutboundRules {
   /** The only origin that is connected to. */
   readonly origin: string;
-  /** Addresses that are not of this machine are refused, after the name was looked up and before a packet is sent. */
-  readonly loopbackOnly: boolean;
+  /** Other addresses are refused, after the name was looked up and before a packet is sent. */
+  readonly reach: EgressReach;
   readonly maxResponseBytes: number;
 }
 
-const notLocal = (): LlmcError =>
-  new LlmcError("egress_denied", "The server's address is not on this machine.", {
-    hint: "Only connections to this machine are allowed: see mcp.rlm.profile.",
-  });
+const REFUSALS = {
+  loopback: [
+    "The server's address is not on this machine.",
+    "Only connections to this machine are allowed: see mcp.rlm.profile.",
+  ],
+  private: [
+    "The server's address is not in a private network.",
+    "Only connections to private addresses are allowed: see mcp.rlm.profile and mcp.rlm.private_hosts.",
+  ],
+} as const;
+
+type Bounded = Exclude<EgressReach, "anywhere">;
+
+const outOfReach = (reach: Bounded): LlmcError => {
+  const [message, hint] = REFUSALS[reach];
+  return new LlmcError("egress_denied", message, { hint });
+};
+
+const JUDGES: Readonly<Record<Bounded, (address: string) => boolean>> = {
+  loopback: isLoopbackAddress,
+  private: isPrivateAddress,
+};
 
 type Resolve = (
   hostname: string,
@@ -26,21 +44,22 @@ type Resolve = (
 ) => void;
 
 /** The address that is connected to is the one that was judged: nothing is looked up twice. */
-export const createLoopbackLookup =
-  (resolve: Resolve): LookupFunction =>
+export const createJudgedLookup =
+  (resolve: Resolve, isAllowed: (address: string) => boolean, refusal: () => LlmcError): LookupFunction =>
   (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, found) => {
       if (error !== null) return done(error, "");
       const [first] = found;
-      if (first === undefined || !found.every(({ address }) => isLoopbackAddress(address))) {
-        return done(notLocal(), "");
+      if (first === undefined || !found.every(({ address }) => isAllowed(address))) {
+        return done(refusal(), "");
       }
       if (options.all) done(null, found);
       else done(null, first.address, first.family);
     });
   };
 
-const lookupLoopback = createLoopbackLookup(lookup);
+export const createReachLookup = (reach: Bounded, resolve: Resolve): LookupFunction =>
+  createJudgedLookup(resolve, JUDGES[reach], () => outOfReach(reach));
 
 const headersOf = ({ rawHeaders }: IncomingMessage): Headers => {
   const headers = new Headers();
@@ -86,7 +105,7 @@ const BODILESS = new Set([204, 205, 304]);
  * the answer. A connection is used once: one that the server closed in the meantime would fail a call that costs money.
  */
 export const createOutbound =
-  ({ origin, loopbackOnly, maxResponseBytes }: OutboundRules): typeof fetch =>
+  ({ origin, reach, maxResponseBytes }: OutboundRules): typeof fetch =>
   async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
     const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -94,7 +113,7 @@ export const createOutbound =
     if (url.origin !== origin) {
       throw new LlmcError("egress_denied", "Only connections to the configured server are allowed.");
     }
-    if (loopbackOnly && !isName && !isLoopbackAddress(host)) throw notLocal();
+    if (reach !== "anywhere" && !isName && !JUDGES[reach](host)) throw outOfReach(reach);
     const { method = "GET", body, signal } = init ?? {};
     if (body !== undefined && body !== null && typeof body !== "string") {
       throw new TypeError("only text is sent");
@@ -108,7 +127,7 @@ export const createOutbound =
         method,
         headers,
         agent: false,
-        ...(loopbackOnly ? { lookup: lookupLoopback } : {}),
+        ...(reach === "anywhere" ? {} : { lookup: createReachLookup(reach, lookup) }),
       });
       const giveUp = (): void => {
         request.destroy(signal?.reason instanceof Error ? signal.reason : new Error("given up"));

@@ -31,17 +31,27 @@ export const peerOf = (socket: Socket): Peer | undefined => {
 
 const MAX_ANCESTORS = 8;
 
-/** Whether a process is one of those, or was started by one: a sandbox puts a process of its own in between. */
-export const descendsFrom = (pid: number, ancestors: ReadonlySet<number>): boolean => {
+/** Whether a process is that one, or was started by it: a sandbox puts a process of its own in between. */
+const descendsFrom = (pid: number, ancestor: number): boolean => {
   let current: number | undefined = pid;
   for (let step = 0; step < MAX_ANCESTORS && current !== undefined && current > 1; step++) {
-    if (ancestors.has(current)) return true;
+    if (current === ancestor) return true;
     current = readProcStat(current)?.parent;
   }
   return false;
 };
 
 export const ownUserId = (): number => process.getuid?.() ?? 0;
+
+/**
+ * Whether a socket is connected to a front of ours. The kernel names who listened last: the process that started both of
+ * us and made the listener, or the front, once it listens.
+ */
+export const isFrontOf = (socket: Socket, front: number): boolean => {
+  const peer = peerOf(socket);
+  if (peer === undefined) return process.platform !== "linux";
+  return peer.uid === ownUserId() && (peer.pid === process.ppid || descendsFrom(peer.pid, front));
+};
 
 /** Opens a Unix socket for this user alone, in place of one that an ended process left. */
 export const listenPrivately = (server: Server, path: string): Promise<void> => {

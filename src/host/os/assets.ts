@@ -15,6 +15,7 @@ export interface EmbedderFiles {
 }
 
 const FOLDER = fileURLToPath(new URL("../../../assets/embedder/", import.meta.url));
+const PROSE_FOLDER = fileURLToPath(new URL("../../../assets/prose-embedder/", import.meta.url));
 
 const FINGERPRINT_CHARS = 12;
 
@@ -41,8 +42,8 @@ const readShared = (path: string): Uint8Array<SharedArrayBuffer> => {
   }
 };
 
-/** Reads and checks the table: 10 MB, some 30 ms. Once per process; threads get it from the one that read it. */
-export const readEmbedderFiles = (folder: string = FOLDER): EmbedderFiles => {
+/** Reads the files of a folder, each compared with its checksum. */
+const openChecked = (folder: string) => {
   const read = (name: string): Uint8Array<SharedArrayBuffer> => {
     try {
       return readShared(`${folder}/${name}`);
@@ -61,17 +62,46 @@ export const readEmbedderFiles = (folder: string = FOLDER): EmbedderFiles => {
         return [name, sum] as const;
       }),
   );
-  const checked = (name: string): Uint8Array<SharedArrayBuffer> => {
-    const bytes = read(name);
-    if (createHash("sha256").update(bytes).digest("hex") !== expected.get(name)) throw damaged(name);
-    return bytes;
+  const bytes = (name: string): Uint8Array<SharedArrayBuffer> => {
+    const found = read(name);
+    if (createHash("sha256").update(found).digest("hex") !== expected.get(name)) throw damaged(name);
+    return found;
   };
-  const weights = checked("weights.i8");
-  const scales = checked("scales.f32");
   return {
-    weights: new Int8Array(weights.buffer),
-    scales: new Float32Array(scales.buffer),
-    vocabulary: text(checked("vocab.txt")),
+    bytes,
+    text: (name: string): string => text(bytes(name)),
     fingerprint: createHash("sha256").update(sums).digest("hex").slice(0, FINGERPRINT_CHARS),
+  };
+};
+
+/** Reads and checks the table: 10 MB, some 30 ms. Once per process; threads get it from the one that read it. */
+export const readEmbedderFiles = (folder: string = FOLDER): EmbedderFiles => {
+  const { bytes, text, fingerprint } = openChecked(folder);
+  return {
+    weights: new Int8Array(bytes("weights.i8").buffer),
+    scales: new Float32Array(bytes("scales.f32").buffer),
+    vocabulary: text("vocab.txt"),
+    fingerprint,
+  };
+};
+
+/** Two numbers of four bits a byte, the first in the low half, each stored plus 8. */
+const unpackHalves = (packed: Uint8Array): Int8Array => {
+  const rows = new Int8Array(new SharedArrayBuffer(packed.length * 2));
+  packed.forEach((pair, at) => {
+    rows[2 * at] = (pair & 15) - 8;
+    rows[2 * at + 1] = (pair >> 4) - 8;
+  });
+  return rows;
+};
+
+/** The second table, for prose, over the vocabulary of the first one. */
+export const readProseEmbedderFiles = (base: EmbedderFiles): EmbedderFiles => {
+  const { bytes, fingerprint } = openChecked(PROSE_FOLDER);
+  return {
+    weights: unpackHalves(bytes("prose.i4")),
+    scales: new Float32Array(bytes("prose.f32").buffer),
+    vocabulary: base.vocabulary,
+    fingerprint,
   };
 };

@@ -1,3 +1,5 @@
+import { type CallName, SYSTEM_CALLS } from "./system-calls.ts";
+
 /** Seccomp filters are programs of the classic BPF machine: one accumulator, forward jumps, a verdict at the end. */
 export type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, k: number];
 
@@ -65,7 +67,7 @@ export const refusePointer = (index: number): Instruction[] =>
   ]);
 
 /** How each filter begins: with the number of the system call loaded. */
-export const filterStart = (audit: number): readonly Instruction[] => [
+const filterStart = (audit: number): readonly Instruction[] => [
   load(ARCH_OFFSET),
   // Programs of another word size have other numbers: they get no system call at all.
   ...unless(JUMP_EQUAL, audit, [give(ENOSYS)]),
@@ -73,6 +75,27 @@ export const filterStart = (audit: number): readonly Instruction[] => [
   // The x32 numbers of x86_64 would pass by the table.
   ...when(JUMP_AT_LEAST, 0x40000000, [give(ENOSYS)]),
 ];
+
+/** What happens to calls by their name; a block that gives no verdict of its own ends in permission. */
+export type CallRules = readonly (readonly [CallName, readonly Instruction[]])[];
+
+/** A filter with a verdict for all other calls; undefined on machines whose numbers are not in the table. */
+export const filterProgram = (
+  rules: CallRules,
+  otherwise: number,
+  arch: string,
+): readonly Instruction[] | undefined => {
+  const machine = MACHINES[arch];
+  if (machine === undefined) return undefined;
+  const program: Instruction[] = [...filterStart(machine.audit)];
+  for (const [name, block] of rules) {
+    const number = SYSTEM_CALLS[name][machine.column];
+    // Each block ends in a verdict, so the accumulator always holds the number here.
+    if (number >= 0) program.push(...when(JUMP_EQUAL, number, [...block, give(ALLOW)]));
+  }
+  program.push(give(otherwise));
+  return program;
+};
 
 /** As the kernel and bubblewrap take it. */
 export const encodeFilter = (program: readonly Instruction[]): Buffer => {

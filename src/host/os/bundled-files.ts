@@ -29,6 +29,12 @@ export const bundledFile = (name: string, specifier: string): string => {
   return existsSync(path) ? path : resolve(specifier);
 };
 
+/** A program of ours that is shipped in one file with the packages that it imports; undefined in a checkout. */
+export const bundledProgram = (name: string): string | undefined => {
+  const path = shipped(name);
+  return existsSync(path) ? path : undefined;
+};
+
 /** A WebAssembly file of an installed package, by the name that `import` would take. */
 export const readWasmFile = (specifier: string): Promise<Uint8Array<ArrayBuffer>> =>
   readFile(resolve(specifier));

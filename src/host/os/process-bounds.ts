@@ -15,13 +15,3 @@ export const hasGrown = (pid: number, { maxResidentMb, maxDescriptors }: GrowthL
     return false;
   }
 };
-
-/** How many descriptors a process of this one's may have; a usual number where nothing can be said. */
-export const descriptorLimit = (): number => {
-  try {
-    const limits = readFileSync("/proc/self/limits", "utf8");
-    return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? 1024);
-  } catch {
-    return 1024;
-  }
-};

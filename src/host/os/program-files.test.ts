@@ -114,8 +114,8 @@ describe("REQ-D16 FAIL-J1 FAIL-J13 what llmc runs from is written by no tool, wh
     const env = { HOME: "/h", NVM_DIR: "/nvm", FNM_DIR: "", PATH: "/p/bin:rel", LLMC_NODE: "/n/node" };
     const script = readFileSync(fileURLToPath(new URL("../../../bin/find-node", import.meta.url)), "utf8");
     const named = script.match(/(?<=["\s])[$/][^\s;]*\/node(?=[";\s])/g) ?? [];
-    const places = [...new Set(named)].map((place) =>
-      place
+    const folders = [...new Set(named)].map((folder) =>
+      folder
         .replace(/^.*\$prefix/, "/r")
         .replace("$root", home)
         .replace(/\$\{(\w+):-\$HOME([^}]*)\}/, (_, variable: "NVM_DIR" | "FNM_DIR", usual) =>
@@ -125,7 +125,7 @@ describe("REQ-D16 FAIL-J1 FAIL-J13 what llmc runs from is written by no tool, wh
         .replaceAll('"', "")
         .replace("*", "v9"),
     );
-    expect(places).toEqual([
+    expect(folders).toEqual([
       "/r/bin/node",
       "/nvm/versions/node/v9/bin/node",
       "/h/.local/share/fnm/node-versions/v9/installation/bin/node",
@@ -138,8 +138,8 @@ describe("REQ-D16 FAIL-J1 FAIL-J13 what llmc runs from is written by no tool, wh
       "/r/lib/node_modules/llmc-mcp/node_modules/node/bin/node",
     ]);
     const program = findProgramFiles(home, env);
-    const asked = [...places, "/p/bin/node", join(process.cwd(), "rel/node"), "/n/node", process.execPath];
-    for (const place of asked) expect(insideRoots(place, program), place).toBe(true);
+    const asked = [...folders, "/p/bin/node", join(process.cwd(), "rel/node"), "/n/node", process.execPath];
+    for (const folder of asked) expect(insideRoots(folder, program), folder).toBe(true);
   });
 });
 

@@ -2,6 +2,7 @@ import { realpath, rm, rmdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isMissing, systemErrorCode } from "../../base/system-error.ts";
 import { readOwnFileSoon } from "../own-files/read-own-file.ts";
+import { identityOf } from "./file-identity.ts";
 import { makeFolders } from "./own-folder.ts";
 import { realOrFuture } from "./real-or-future.ts";
 import { replaceFile } from "./replace-file.ts";
@@ -43,6 +44,9 @@ export const createDisk = () => ({
       throw error;
     }
   },
+
+  /** What tells the state of a file from an earlier or later one. */
+  identityOf,
 
   /** Writes whole or not at all; creates missing folders. */
   writeText: async (path: string, text: string, mode = 0o644): Promise<void> => {

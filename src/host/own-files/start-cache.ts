@@ -1,10 +1,8 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { type FileIdentity, identityOf } from "./file-identity.ts";
 import { readOwnFile } from "./read-own-file.ts";
 import { replaceFile } from "./replace-file.ts";
-
-/** What tells one state of a file from another without reading it; null if there is no such file. */
-type FileIdentity = string | null;
 
 interface CacheFile {
   readonly files: readonly (readonly [path: string, identity: FileIdentity])[];
@@ -14,15 +12,6 @@ interface CacheFile {
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Of workspaces and flags that are used no more. */
 const MAX_FILES = 100;
-
-const identityOf = (path: string): FileIdentity => {
-  try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
-    return [dev, ino, size, mtimeNs, ctimeNs].join(":");
-  } catch {
-    return null;
-  }
-};
 
 /** Where a value is kept for starts that are alike. */
 export const startCachePath = (stateFolder: string, digest: string): string =>

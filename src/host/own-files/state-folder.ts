@@ -1,9 +1,10 @@
 import { closeSync, openSync, readdirSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { STATE_DIR } from "../../policy/paths.ts";
 import {
   ignoringExistence,
+  makeFolders,
   makeOwnFolder,
   type OwnFolder,
   openOwnFolder,
@@ -17,6 +18,8 @@ export interface StateLocation {
   /** Real path. */
   readonly workspace: string;
   readonly key: SecretKey;
+  /** Where it lies instead of the workspace's `.llmc`: an absolute path, which the operator chose. */
+  readonly outerFolder?: string | undefined;
 }
 
 const refused = (error: UnsafeFolder): LlmcError =>
@@ -54,14 +57,18 @@ const addIgnoreFile = (at: string): void => {
  * a key that no workspace has. Each key has a folder of its own: two of them do not get in each other's way, and none
  * removes another's, since neither names nor times there prove whose it is or when it was used.
  */
-const folderName = ({ workspace, key }: StateLocation): string =>
-  key.sign("state folder", workspace).toString("hex", 0, 16);
+const folderName = ({ workspace, key, outerFolder }: StateLocation): string =>
+  key.sign("state folder", outerFolder ?? workspace).toString("hex", 0, 16);
+
+/** The folder in which ours lies. */
+const outerPath = ({ workspace, outerFolder }: StateLocation): string =>
+  outerFolder ?? join(workspace, STATE_DIR);
 
 const FOLDER_NAME = /^[0-9a-f]{32}$/;
 
 /** Where the folder is, whether it exists or not. */
 export const stateFolderPath = (location: StateLocation): string =>
-  join(location.workspace, STATE_DIR, folderName(location));
+  join(outerPath(location), folderName(location));
 
 /** Whether somebody with another key keeps state in the workspace: another user, or one whose state folder is elsewhere. */
 export const hasOtherState = (location: StateLocation): boolean => {
@@ -104,18 +111,28 @@ export const makeOuterStateFolder = (workspace: string): OwnFolder => {
   }
 };
 
+/** A folder that the operator chose. One below `.llmc` is judged together with it. */
+const makeChosenFolder = (workspace: string, folder: string): OwnFolder => {
+  if (dirname(folder) === join(workspace, STATE_DIR)) makeOuterStateFolder(workspace).close();
+  else makeFolders(dirname(folder));
+  return judged(() => makeOwnFolder(folder));
+};
+
 /**
  * The one way to our state in a workspace. A `.llmc` that is a link, or that others can write, is refused. To be closed
  * after use.
  */
 export const openStateFolder = (location: StateLocation): OwnFolder => {
-  const outer = openOuterStateFolder(location.workspace);
+  const outer = judged(() => openOwnFolder(outerPath(location)));
   return openWithin(outer, location, openOwnFolder);
 };
 
 /** The same, made where it is missing. */
 export const makeStateFolder = (location: StateLocation): OwnFolder => {
-  const outer = makeOuterStateFolder(location.workspace);
+  const outer =
+    location.outerFolder === undefined
+      ? makeOuterStateFolder(location.workspace)
+      : makeChosenFolder(location.workspace, location.outerFolder);
   return openWithin(outer, location, makeOwnFolder);
 };
 

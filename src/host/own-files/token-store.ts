@@ -19,10 +19,11 @@ const unusable = (path: string, cause: unknown): LlmcError =>
     cause,
   });
 
-const keepIn = (folder: OwnFolder, name: string, make: () => string): string => {
+const keepIn = (folder: OwnFolder, name: string, make: (() => string) | undefined): string | undefined => {
   const read = (): string | undefined => readPrivateFile(folder, name, MAX_BYTES)?.toString().trim();
   let token = read();
   if (token === undefined) {
+    if (make === undefined) return undefined;
     addPrivateFile(folder, name, Buffer.from(`${make()}\n`));
     token = read();
   }
@@ -30,8 +31,15 @@ const keepIn = (folder: OwnFolder, name: string, make: () => string): string => 
   return token;
 };
 
-/** The token of a workspace, made on first use; several servers that start at once agree on one. */
-export const keepToken = (userState: string, workspace: string, make: () => string): string => {
+/**
+ * The token of a workspace, made on first use; several servers that start at once agree on one. Without a way to make it,
+ * undefined where there is none.
+ */
+export const keepToken = (
+  userState: string,
+  workspace: string,
+  make: (() => string) | undefined,
+): string | undefined => {
   const path = tokenPath(userState, workspace);
   const state = openUserState(userState);
   let folder: OwnFolder | undefined;

@@ -5,6 +5,8 @@ import type { ManagedProcess } from "./managed-process.ts";
 export interface ProcessSettings {
   readonly enabled: boolean;
   readonly idleMs: number;
+  /** How long one may hold the write lock, which others wait for: as long as a command may run. */
+  readonly maxLockMs: number;
   /** Running at once. */
   readonly maxProcesses: number;
   readonly maxPerSession: number;

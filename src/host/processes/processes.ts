@@ -73,7 +73,7 @@ const tick = (state: State): void => {
 const ANSWER_MS = 1000;
 const MAX_TURN_WAIT_MS = 60_000;
 
-const turnWaitMs = (signal: AbortSignal | undefined): number =>
+const lockWaitMs = (signal: AbortSignal | undefined): number =>
   Math.min(MAX_TURN_WAIT_MS, deadlineOf(signal) - performance.timeOrigin - performance.now() - ANSWER_MS);
 
 const launchJudged = async (
@@ -100,7 +100,13 @@ const launchJudged = async (
   }
 };
 
-/** It has the writer's turn until its program runs; it cannot keep it for hours. */
+const endInTime = (one: ManagedProcess, maxMs: number): void => {
+  const reason = `git that can write runs for ${Math.round(maxMs / 1000)} s at most (mcp.tools.max_exec_timeout), since others wait for it`;
+  const timer = setTimeout(() => void one.end(reason, STOP_GRACE_MS), maxMs).unref();
+  void one.gone.finally(() => clearTimeout(timer));
+};
+
+/** It holds the write lock until its program runs; it cannot keep it for hours. */
 const launch = async (
   state: State,
   call: ProcessCall,
@@ -113,13 +119,16 @@ const launch = async (
     { command: call.command, cwd: call.cwd, may: owner.may, session },
     signal,
   );
-  const asked = { ...program, timeoutSeconds: undefined, session: owner };
-  const wait = { signal, waitMs: turnWaitMs(signal), principal: owner.owner };
-  return gate.inTurn(await gate.writerOf(asked, signal), wait, (turn) =>
-    gate.pass(asked, turn, signal, async (judged) => {
+  const asked = { ...program, timeoutSeconds: undefined, session: owner, outlivesCall: true };
+  const wait = { signal, waitMs: lockWaitMs(signal), principal: owner.owner };
+  return gate.withWriteLock(await gate.writerOf(asked, signal), wait, (lock) =>
+    gate.pass(asked, lock, signal, async (judged) => {
       const made = await launchJudged(state, call, owner, judged, signal);
       // Git's own directory is compared with what it was before, so nothing else may write meanwhile.
-      if (judged.request.git !== undefined) turn?.keepUntil(made.gone);
+      if (judged.request.git !== undefined && lock !== undefined) {
+        lock.keepUntil(made.gone);
+        endInTime(made, state.settings().maxLockMs);
+      }
       await made.tree.entered();
       return made;
     }),

@@ -1,13 +1,7 @@
 import { withHint } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { systemErrorCode } from "../../base/system-error.ts";
-import {
-  judgeReal,
-  judgeWritten,
-  type PathRefusal,
-  pathDenied,
-  resolveRequestedPath,
-} from "../../policy/paths.ts";
+import { type PathRefusal, pathDenied, resolveRequestedPath } from "../../policy/paths.ts";
 import { explainFailure, translate } from "./explain-failure.ts";
 import type { Located } from "./located.ts";
 import type { CallerReach, Reach } from "./reach.ts";
@@ -27,15 +21,15 @@ export const createAccess =
   async (requestedPath, signal, use) => {
     stopIfAborted(signal);
     const reach = source.current();
-    const { rules, locate, isWithheld } = reach;
+    const { rules, locate, refuseRead, refuseWritten } = reach;
     const path = resolveRequestedPath(requestedPath, rules.workspace);
     const deny = (reason: PathRefusal | undefined): void => {
       if (reason === undefined) return;
       const hint = reason === "outside" ? source.outsideHint?.(path) : undefined;
       throw withHint(pathDenied(requestedPath, reason, rules), hint);
     };
-    deny(judgeWritten(path, rules));
-    const judge = (realPath: string): void => deny(judgeReal(realPath, rules));
+    deny(refuseWritten(path));
+    const judge = (realPath: string): void => deny(refuseRead(realPath, "name"));
     const located = await locate(path, judge).catch(async (error: unknown) => {
       throw await explainFailure(error, requestedPath, path, reach);
     });
@@ -44,7 +38,7 @@ export const createAccess =
       if (!located.stats.isFile() && !located.stats.isDirectory())
         throw pathDenied(requestedPath, "kind", rules);
       const openContent = (): Promise<number> => {
-        deny(isWithheld(located.realPath, located.stats) ? "denylist" : undefined);
+        deny(refuseRead(located.realPath, "content of a seen name", located.stats));
         return located.openContent();
       };
       return await use({ ...located, openContent }, reach);

@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { LlmcError, toLlmcError } from "../../base/error.ts";
 import { systemErrorCode } from "../../base/system-error.ts";
 import { nearest, quoteForMessage } from "../../base/text.ts";
-import { judgeReal, judgeWritten, pathDenied } from "../../policy/paths.ts";
+import { pathDenied } from "../../policy/paths.ts";
 import type { Locate, Located } from "../reach/located.ts";
 import type { Reach } from "../reach/reach.ts";
 
@@ -83,12 +83,12 @@ const isNear = (name: string, other: string): boolean => {
 
 /** A similar name in the same directory that the caller probably meant and may access. */
 const suggest = async (dir: Located, name: string, reach: Reach): Promise<string | undefined> => {
-  const { rules, locate, isWithheld } = reach;
+  const { rules, locate, refuseRead } = reach;
   // All names of one or two letters are similar to each other.
-  if (name.length < 3 || judgeReal(dir.realPath, rules) !== undefined) return undefined;
+  if (name.length < 3 || refuseRead(dir.realPath, "name") !== undefined) return undefined;
   const judge = (realPath: string): void => {
-    const refusal = judgeReal(realPath, rules);
-    if (refusal !== undefined || isWithheld(realPath)) throw pathDenied(name, refusal ?? "denylist", rules);
+    const refusal = refuseRead(realPath, "content");
+    if (refusal !== undefined) throw pathDenied(name, refusal, rules);
   };
   try {
     const names = await siblingsOf(dir);
@@ -124,10 +124,10 @@ const explainAt = async (
   requestedPath: string,
   reach: Reach,
 ): Promise<LlmcError> => {
-  const { rules, locate } = reach;
+  const { rules, locate, refuseRead, refuseWritten } = reach;
   const { dir, missing } = await nearestAncestor(path, locate);
   try {
-    const refusal = judgeReal(posix.join(dir.realPath, ...missing), rules);
+    const refusal = refuseRead(posix.join(dir.realPath, ...missing), "name");
     if (refusal !== undefined) return pathDenied(requestedPath, refusal, rules);
     const [first = "", ...below] = missing;
     const link = dir.stats.isDirectory()
@@ -135,7 +135,7 @@ const explainAt = async (
       : undefined;
     if (link !== undefined && links < MAX_LINKS) {
       const target = posix.resolve(dir.realPath, link, ...below);
-      const leads = judgeWritten(target, rules);
+      const leads = refuseWritten(target);
       if (leads !== undefined) return pathDenied(requestedPath, leads, rules);
       return await explainAt(target, links + 1, error, requestedPath, reach);
     }

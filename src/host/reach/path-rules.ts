@@ -32,12 +32,18 @@ export const cacheByList = <T>(
   };
 };
 
-/** `closed` are further folders that no caller reaches, whatever the roots. */
+/** The path rules, and where llmc keeps what is its own; `userDirs` are the user's folders as they are written. */
+export interface PlacedRules {
+  readonly rules: PathRules;
+  readonly stateDirs: readonly string[];
+  readonly userDirs: readonly string[];
+}
+
 export const createPathRules = (
   workspace: string,
   roots: () => readonly string[],
-  closed: () => readonly string[] = () => [],
-): (() => PathRules) => {
+  userDirs: () => readonly string[] = () => [],
+): (() => PlacedRules) => {
   const writtenWorkspace = posix.resolve(workspace);
   const realWorkspace = realOrFuture(writtenWorkspace);
   const stateDir = posix.join(realWorkspace, STATE_DIR);
@@ -50,16 +56,15 @@ export const createPathRules = (
     };
     const roots = withoutNested(all).map(realOrFuture);
     return {
-      workspace: realWorkspace,
-      roots: withoutNested(roots),
-      // Nested roots add nothing to what can be read, but they still count as roots when something is moved or removed.
-      writtenRoots: [...new Set([...all, ...all.map(realOrFuture)])],
+      rules: {
+        workspace: realWorkspace,
+        roots: withoutNested(roots),
+        // Nested roots add nothing to what can be read, but they still count as roots when something is moved or removed.
+        writtenRoots: [...new Set([...all, ...all.map(realOrFuture)])],
+      },
       // Itself, and where it leads if the operator made it a link.
-      privateDirs: [
-        stateDir,
-        realOrFuture(stateDir),
-        ...closed().flatMap((path) => [path, realOrFuture(path)]),
-      ],
+      stateDirs: [stateDir, realOrFuture(stateDir)],
+      userDirs: userDirs().flatMap((path) => [path, realOrFuture(path)]),
     };
   });
 };

@@ -2,19 +2,38 @@ import { lstatSync, type Stats } from "node:fs";
 import { posix } from "node:path";
 import { CONFIG_FILE } from "../../base/paths.ts";
 import { compileDenylist, type Denylist, leadingFolders } from "../../policy/denylist.ts";
-import { insideRoots, nameBeforeRefusal, type PathRules } from "../../policy/paths.ts";
-import { NO_OBEYED_PATHS, type ObeyedId, type ObeyedPaths, type ReachRules } from "../../policy/reach.ts";
+import {
+  insideRoots,
+  judgeReal,
+  judgeWritten,
+  nameBeforeRefusal,
+  type PathRefusal,
+  type PathRules,
+} from "../../policy/paths.ts";
+import {
+  type FoundFile,
+  isConfigName,
+  judgeRead,
+  type ReachRules,
+  readRefusal,
+  type Seen,
+} from "../../policy/reach.ts";
+import { NO_OBEYED_PATHS, type ObeyedId, type ObeyedPaths } from "../../policy/reach-table.ts";
 import { obeyedElsewhere, upFrom } from "../git/obeyed-elsewhere.ts";
-import { namesLeadingInto, namesLeadingTo } from "../own-files/names-leading-to.ts";
+import { createLinkBudget, namesLeadingInto } from "../own-files/names-leading-into.ts";
+import { namesLeadingTo } from "../own-files/names-leading-to.ts";
+import { realOrFuture } from "../own-files/real-or-future.ts";
 import { canLocateByDescriptor, createLocateByDescriptor } from "./locate-by-descriptor.ts";
 import { locateByName } from "./locate-by-name.ts";
 import type { Locate } from "./located.ts";
+import type { ObeyedBeside } from "./obeyed-beside.ts";
 import type { OwnWrites } from "./own-writes.ts";
 import { cacheByList, createPathRules } from "./path-rules.ts";
 import type { WithheldFiles } from "./withheld-files.ts";
 
 /**
- * What a caller may reach, as configured. Every value is read again on each call, because the configuration can change.
+ * What a caller may reach, as configured. What is a function is read again on each call, because the configuration can change; the
+ * user's own folders only when the roots have changed.
  */
 export interface ReachOptions {
   readonly workspace: string;
@@ -24,11 +43,16 @@ export interface ReachOptions {
   readonly denylist: () => readonly string[];
   /** Files and folders that are obeyed, by entry of the table; relative to the workspace or absolute. */
   readonly obeyedPaths?: () => Partial<ObeyedPaths>;
+  /** Folders of modules that the workspace asks for and is not trusted with: protected, but nothing in them is obeyed. */
+  readonly waitingModules?: () => readonly string[];
   /** Globs of start-up files. */
   readonly startup?: () => readonly string[];
+  /** Git directories outside the roots that git may use; relative to the workspace or absolute. */
+  readonly gitDirectories?: () => readonly string[];
   readonly withheldFiles?: WithheldFiles;
   /** Obeyed files with several names that the last scan saw. */
   readonly obeyedFiles?: WithheldFiles;
+  readonly obeyedBeside?: ObeyedBeside;
   readonly ownWrites?: OwnWrites;
   /** What the operator could still do about a path outside the roots, in one sentence. */
   readonly outsideHint?: (path: string) => string | undefined;
@@ -40,12 +64,24 @@ export interface ReachOptions {
 export interface Reach {
   readonly rules: PathRules;
   readonly reachRules: ReachRules;
+  /** Real paths that git alone reaches besides the roots. */
+  readonly gitDirectories: readonly string[];
   readonly locate: Locate;
   /**
    * By its name or, where the file itself is known, because the last scan saw it under a withheld one. A folder is
    * withheld only with everything in it; what is there now decides where `file` is left out.
    */
-  readonly isWithheld: (realPath: string, file?: Stats) => boolean;
+  readonly isWithheld: (realPath: string, file?: FoundFile) => boolean;
+  /**
+   * Why a caller does not see what is at a real path, or its content. The one place where reads are judged: the file
+   * tools, search, index, handles, documents and resources ask it of everything they open or name.
+   */
+  readonly refuseRead: (realPath: string, what: Seen, file?: FoundFile) => PathRefusal | undefined;
+  /**
+   * The same of a path by its text, before the disk is touched: refusing here keeps what exists outside from showing
+   * through the errors. Passing proves nothing yet, because links have not been resolved.
+   */
+  readonly refuseWritten: (path: string) => PathRefusal | undefined;
   /** By its name alone, for a folder as for a file: where nobody looks at what is in it. */
   readonly hasWithheldName: (path: string) => boolean;
   /** Whether the last scan saw this very file as one that is obeyed and has several names. */
@@ -63,6 +99,7 @@ export interface Reach {
 export interface CallerReach extends Pick<ReachOptions, "workspace"> {
   readonly withheldFiles: WithheldFiles | undefined;
   readonly obeyedFiles: WithheldFiles | undefined;
+  readonly obeyedBeside: ObeyedBeside | undefined;
   readonly ownWrites: OwnWrites | undefined;
   readonly outsideHint: ReachOptions["outsideHint"] | undefined;
   current(): Reach;
@@ -88,7 +125,10 @@ const entryKind: ReachRules["entryKind"] = (path) => {
 };
 
 /** What git includes as configuration, asked of each repository once: of those above a path, and of those of the roots. */
-const createGitConfiguration = ({ roots }: PathRules): ReachRules["gitConfiguration"] => {
+const createGitConfiguration = (
+  { roots }: PathRules,
+  obeyedBeside: ObeyedBeside | undefined,
+): ReachRules["gitConfiguration"] => {
   const known = new Map<string, readonly string[]>();
   const includedBy = (top: string): readonly string[] => {
     const before = known.get(top);
@@ -96,52 +136,70 @@ const createGitConfiguration = ({ roots }: PathRules): ReachRules["gitConfigurat
     const entry = posix.join(top, ".git");
     const found = entryKind(entry) === undefined ? [] : obeyedElsewhere(entry);
     const files = found
-      .filter(({ kind }) => kind === "config")
-      .flatMap(({ name, real }) => [name, real])
+      .filter(({ kind }) => kind !== "hooks")
+      .map(({ name }) => name)
       .filter((path) => insideRoots(path, roots));
     known.set(top, files);
     return files;
   };
   return (path) => {
     const tops = new Set([path, ...roots].flatMap(upFrom));
-    return [...tops].flatMap(includedBy);
+    const elsewhere = (obeyedBeside?.paths() ?? []).filter((name) => insideRoots(name, roots));
+    return [...[...tops].flatMap(includedBy), ...elsewhere];
   };
 };
 
 /** Entries whose folders the operator fills by hand, with links too. */
 const HOLDS_LINKS: ReadonlySet<ObeyedId> = new Set(["config", "modules", "models"]);
 
+/** What is obeyed, with every name that leads there. */
+const obeyedPathsFor = (
+  options: Pick<ReachOptions, "obeyedPaths" | "waitingModules">,
+  { workspace }: PathRules,
+): ObeyedPaths => {
+  const given = { ...NO_OBEYED_PATHS, ...options.obeyedPaths?.() };
+  const spend = createLinkBudget();
+  const absolute = (path: string): string => posix.resolve(workspace, path);
+  const namesOf = (paths: readonly string[]): readonly string[] =>
+    paths.flatMap((path) => namesLeadingTo(absolute(path)));
+  // Who changes a link on the way to a configuration file, or one in a folder of modules, changes what is read.
+  const resolveAll = (id: ObeyedId, paths: readonly string[]): readonly string[] => {
+    // The workspace's file may be anything, a link to all of it as well, but is never read as a folder.
+    const isFolder = (path: string): boolean => HOLDS_LINKS.has(id) && !isConfigName(posix.basename(path));
+    const folders = paths.filter(isFolder).map(absolute);
+    const others = [
+      ...paths.filter((path) => !isFolder(path)),
+      ...(id === "modules" ? (options.waitingModules?.() ?? []) : []),
+    ];
+    return [...new Set([...namesOf(others), ...namesLeadingInto(folders, spend)])];
+  };
+  // The workspace's own configuration file is protected before it exists, and whichever is in force.
+  const withConfig = { ...given, config: [CONFIG_FILE, ...given.config] };
+  const entries = (Object.keys(withConfig) as ObeyedId[]).map((id) => [id, resolveAll(id, withConfig[id])]);
+  return Object.fromEntries(entries) as Record<ObeyedId, readonly string[]>;
+};
+
 const noGlobs = (): readonly string[] => [];
 
 export const createReach = (options: ReachOptions): CallerReach => {
-  const closed = (): readonly string[] =>
+  const userDirs = (): readonly string[] =>
     (options.obeyedPaths?.().user ?? []).map((path) => posix.resolve(options.workspace, path));
-  const currentRules = createPathRules(options.workspace, options.roots, closed);
+  const currentRules = createPathRules(options.workspace, options.roots, userDirs);
   const currentDenylist = cacheByList(options.denylist, compileDenylist);
   const currentSecrets = cacheByList(options.denylist, (globs) =>
     compileDenylist(globs.filter((glob) => !PART_OF_NAME.test(glob))),
   );
   const currentStartup = cacheByList(options.startup ?? noGlobs, compileDenylist);
+  const currentGit = cacheByList(options.gitDirectories ?? noGlobs, (paths) =>
+    paths.map((path) => realOrFuture(posix.resolve(options.workspace, path))),
+  );
   const currentAbove = cacheByList(options.startup ?? noGlobs, (globs) =>
     compileDenylist(leadingFolders(globs)),
   );
   const locate = options.locate ?? (canLocateByDescriptor() ? createLocateByDescriptor() : locateByName);
 
-  const obeyedPathsFor = ({ workspace }: PathRules): ObeyedPaths => {
-    const given = { ...NO_OBEYED_PATHS, ...options.obeyedPaths?.() };
-    // Who changes a link on the way to a configuration file, or one in a folder of modules, changes what is read.
-    const resolveAll = (id: ObeyedId, paths: readonly string[]): readonly string[] => {
-      const written = paths.map((path) => posix.resolve(workspace, path));
-      return [...new Set(written.flatMap(HOLDS_LINKS.has(id) ? namesLeadingInto : namesLeadingTo))];
-    };
-    // The workspace's own configuration file is protected before it exists, and whichever is in force.
-    const withConfig = { ...given, config: [CONFIG_FILE, ...given.config] };
-    const entries = (Object.keys(withConfig) as ObeyedId[]).map((id) => [id, resolveAll(id, withConfig[id])]);
-    return Object.fromEntries(entries) as Record<ObeyedId, readonly string[]>;
-  };
-
   const current = (): Reach => {
-    const rules = currentRules();
+    const { rules, stateDirs, userDirs } = currentRules();
     const denies = currentDenylist();
     const isNamedSecret = currentSecrets();
     const isStartupName = currentStartup();
@@ -154,31 +212,44 @@ export const createReach = (options: ReachOptions): CallerReach => {
     const hasWithheldName = (path: string): boolean => isNamed(denies, path);
     let obeyedPaths: ObeyedPaths | undefined;
     const isWithheld: Reach["isWithheld"] = (realPath, file) => {
-      if (file !== undefined && options.withheldFiles?.has(file) === true) return true;
+      if (typeof file === "object" && options.withheldFiles?.has(file) === true) return true;
       if (!hasWithheldName(realPath)) return false;
+      if (file === "file") return true;
       const isFolder = file === undefined ? entryKind(realPath) === "directory" : file.isDirectory();
       return !isFolder || isNamed(denies, realPath, true);
     };
+    const reachRules: ReachRules = {
+      workspace: rules.workspace,
+      roots: [...rules.roots, ...rules.writtenRoots],
+      stateDirs,
+      userDirs,
+      get obeyedPaths() {
+        obeyedPaths ??= obeyedPathsFor(options, rules);
+        return obeyedPaths;
+      },
+      isStartup: (path) => isStartupName(path, bases),
+      isWithheld,
+      entryKind,
+      gitConfiguration: createGitConfiguration(rules, options.obeyedBeside),
+    };
+    const refuseClosed = (path: string, what: Seen, file?: FoundFile): PathRefusal | undefined => {
+      const closed = judgeRead(path, "tools", reachRules, what, file);
+      return closed === undefined ? undefined : readRefusal(closed);
+    };
     return {
       rules,
+      gitDirectories: currentGit(),
       locate,
       isWithheld,
+      refuseRead: (realPath, what, file) =>
+        (what === "content of a seen name" ? undefined : judgeReal(realPath, rules)) ??
+        refuseClosed(realPath, what, file),
+      refuseWritten: (path) => judgeWritten(path, rules) ?? refuseClosed(path, "name"),
       hasWithheldName,
       isObeyedFile: (file) => options.obeyedFiles?.has(file) === true,
       isSecret: (realPath) => isNamed(isNamedSecret, realPath),
       isAboveStartup: (path) => isAboveStartup(path, bases),
-      reachRules: {
-        workspace: rules.workspace,
-        roots: [...rules.roots, ...rules.writtenRoots],
-        get obeyedPaths() {
-          obeyedPaths ??= obeyedPathsFor(rules);
-          return obeyedPaths;
-        },
-        isStartup: (path) => isStartupName(path, bases),
-        isWithheld,
-        entryKind,
-        gitConfiguration: createGitConfiguration(rules),
-      },
+      reachRules,
     };
   };
 
@@ -186,6 +257,7 @@ export const createReach = (options: ReachOptions): CallerReach => {
     workspace: options.workspace,
     withheldFiles: options.withheldFiles,
     obeyedFiles: options.obeyedFiles,
+    obeyedBeside: options.obeyedBeside,
     ownWrites: options.ownWrites,
     outsideHint: options.outsideHint,
     current,

@@ -66,13 +66,36 @@ const readWhole = async (
   return count === sizeBytes ? buffer.subarray(0, count) : undefined;
 };
 
+/** Whether the request is for all of the file: then one buffer and one decoding are enough, however large it is. */
+const wantsAll = ({ offsetLines, offsetBytes = 0, maxLines, maxBytes }: ReadRequest, sizeBytes: number) =>
+  offsetLines === 0 && offsetBytes === 0 && maxLines === Number.MAX_SAFE_INTEGER && sizeBytes <= maxBytes;
+
+/** The whole file in one buffer, whose memory is given back at once and not when it is collected. */
+const readAll = async (
+  fd: number,
+  sizeBytes: number,
+  bounds: ReadRequest,
+  signal: AbortSignal | undefined,
+): Promise<ContentSlice | "binary" | undefined> => {
+  const bytes = await readWhole(fd, sizeBytes, signal);
+  if (bytes === undefined) return undefined;
+  const slice = sliceBytes(bytes, bounds);
+  if (bytes.byteLength + 1 === bytes.buffer.byteLength) (bytes.buffer as ArrayBuffer).transfer(0);
+  return slice === "binary" ? slice : { ...slice, sha256: undefined };
+};
+
 /** Reads what was asked for from an opened file, and surveys the whole where that was asked for too. */
 export const readContent = async (
   fd: number,
   sizeBytes: number,
-  { tailLines, surveyMs, ...bounds }: ReadRequest,
+  request: ReadRequest,
   signal: AbortSignal | undefined,
 ): Promise<ContentSlice | "binary"> => {
+  const { tailLines, surveyMs, ...bounds } = request;
+  if (tailLines === undefined && surveyMs === undefined && wantsAll(request, sizeBytes)) {
+    const all = await readAll(fd, sizeBytes, bounds, signal);
+    if (all !== undefined) return all;
+  }
   if (tailLines === undefined && surveyMs !== undefined && sizeBytes <= MAX_WHOLE_BYTES) {
     const bytes = await readWhole(fd, sizeBytes, signal);
     const slice = bytes === undefined ? undefined : sliceBytes(bytes, bounds);

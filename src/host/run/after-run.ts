@@ -15,9 +15,10 @@ import {
   restoreInRoots,
 } from "./scan/new-findings.ts";
 import type { ObeyedName } from "./scan/obeyed-names.ts";
+import type { Quarantined } from "./scan/quarantined.ts";
 import type { Finding, WorkspaceScan } from "./scan/workspace-scan.ts";
 import type { SandboxProfile, Tier } from "./tiers/contract.ts";
-import type { ManagedWriters } from "./turns/managed-writers.ts";
+import type { ManagedWriters } from "./write-locks/managed-writers.ts";
 
 /** One check after the other: if one fails, the others are still made. */
 const runEach = async <T>(checks: readonly (() => Promise<readonly T[]>)[]): Promise<readonly T[]> => {
@@ -49,6 +50,8 @@ interface WrittenRoots {
   readonly repository: GitRepository | undefined;
   readonly findTracked: ReturnType<typeof createTrackedFinder>;
   readonly managed: ManagedWriters;
+  /** Puts back what nothing kept git from. */
+  readonly putBackHeld: (() => Promise<readonly Quarantined[]>) | undefined;
 }
 
 export type AfterRun = Pick<JudgedCommand, "quarantineNew" | "isLlmcWrite" | "restoring" | "noteManaged">;
@@ -68,6 +71,7 @@ export const planAfterRun = ({
   repository,
   findTracked,
   managed,
+  putBackHeld,
 }: WrittenRoots): AfterRun => {
   const isLlmcWrite = (path: string): boolean => source.ownWrites?.has(path) === true;
   const mounts = {
@@ -105,6 +109,7 @@ export const planAfterRun = ({
     noteManaged: () => managed.add(roots, [...repositories, ...knownFiles()]),
     quarantineNew: (phase, unguarded) =>
       runEach([
+        async () => (phase === "running" ? [] : ((await putBackHeld?.()) ?? [])),
         async () => (phase === "running" ? [] : ((await undoGit?.(unguarded)) ?? [])),
         () =>
           quarantineNewFindings({

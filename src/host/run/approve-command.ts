@@ -9,7 +9,7 @@ import type { CallerReach } from "../reach/reach.ts";
 import { findRipgrep } from "../search/ripgrep.ts";
 import { foldersGitReadsFrom, refuseOutside, refuseSecrets } from "./argument-paths.ts";
 import type { CommandCall, CommandRunner } from "./contract.ts";
-import type { Allowed } from "./prepare-git.ts";
+import { type Allowed, locateRepository } from "./prepare-git.ts";
 import { resolveProgram } from "./resolve.ts";
 import type { Tier } from "./tiers/contract.ts";
 import { checkVariables, isNoEditor } from "./tiers/environment.ts";
@@ -72,7 +72,7 @@ export const createApproval = (options: ApprovalOptions) => {
 
   /** Finds the program and judges its arguments; the working directory is held open while the work runs. */
   const approve = async <T>(
-    { command: requestedArgv, cwd = ".", env = {}, session }: CommandCall,
+    { command: requestedArgv, cwd = ".", env = {}, session, executable: trusted }: CommandCall,
     signal: AbortSignal | undefined,
     work: (approved: Approved) => Promise<T>,
   ): Promise<T> => {
@@ -109,11 +109,24 @@ export const createApproval = (options: ApprovalOptions) => {
         powers: settings.powers,
         isInside: (path) => insideRoots(posix.resolve(realPath, path), roots),
       });
-      if (!judged.allowed) return explain(commandDenied(judged));
+      if (!judged.allowed) {
+        // Nobody is asked for a power that git could not use: a repository that is refused stays refused.
+        if (name === "git" && judged.needs !== undefined) locateRepository({ args, cwd: realPath, reach });
+        return explain(commandDenied(judged));
+      }
       const directing = judged.takesVariables ? undefined : directingVariable(env);
       if (directing !== undefined) return explain(commandDenied(refuseVariable(name, directing)));
       session?.permit?.({ program: name, realName: posix.basename(executable), needs: undefined });
-      return work({ judged, name, args, startPath, cwd: realPath, tier, roots });
+      const mayWrite = trusted === undefined || trusted.writes;
+      return work({
+        judged: { ...judged, writes: judged.writes && mayWrite },
+        name,
+        args,
+        startPath,
+        cwd: realPath,
+        tier,
+        roots,
+      });
     });
   };
 

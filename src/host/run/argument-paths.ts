@@ -2,9 +2,9 @@ import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { excludeNames } from "../../policy/command-exclusions.ts";
 import { changedFolders } from "../../policy/command-git.ts";
-import { insideRoots, isPrivate, pathDenied } from "../../policy/paths.ts";
-import { entriesAt, writeDenied } from "../../policy/reach.ts";
-import { resolveTarget } from "../git/obeyed-elsewhere.ts";
+import { insideRoots, pathDenied } from "../../policy/paths.ts";
+import { entriesAt, judgeRead, readRefusal, writeDenied } from "../../policy/reach.ts";
+import { resolveTarget } from "../git/follow-path.ts";
 import { resolveLinks } from "../reach/path-rules.ts";
 import type { Reach } from "../reach/reach.ts";
 import type { Tier } from "./tiers/contract.ts";
@@ -37,18 +37,19 @@ export const refuseSecrets = (
   args: readonly string[],
   /** Folders that the program may start from. */
   folders: readonly string[],
-  { rules, isWithheld }: Reach,
+  { rules, reachRules }: Reach,
   tier: Tier,
 ): void => {
+  const what = tier === "plain" ? "content" : "content of a seen name";
   for (const path of args.flatMap(pathsIn))
     for (const named of new Set(folders.map((folder) => posix.resolve(folder, path)))) {
       const found = resolveLinks(named);
       // What is not there is a pattern, a message or a branch, and nothing that could be read.
       if (found === undefined) continue;
-      if ([named, found.real].some((one) => isWithheld(one, found.stats)))
-        throw pathDenied(path, "denylist", rules);
-      if (tier === "plain" && [named, found.real].some((one) => isPrivate(one, rules)))
-        throw pathDenied(path, "private", rules);
+      for (const one of [named, found.real]) {
+        const closed = judgeRead(one, "commands", reachRules, what, found.stats);
+        if (closed !== undefined) throw pathDenied(path, readRefusal(closed), rules);
+      }
     }
 };
 
@@ -69,6 +70,17 @@ export const foldersGitReadsFrom = (
   return folders;
 };
 
+/** Git's own `/proc/self` is not ours. */
+const targetOf = (path: string): string => {
+  try {
+    return resolveTarget(path);
+  } catch {
+    throw new LlmcError("forbidden", "An argument of git leads where it cannot be followed.", {
+      hint: "Name files of the work tree, branches or commits.",
+    });
+  }
+};
+
 /** Only git itself writes to git directories, so no argument may point into one. */
 export const refuseGitDirectories = (
   args: readonly string[],
@@ -79,7 +91,7 @@ export const refuseGitDirectories = (
     for (const folder of folders) {
       const named = posix.resolve(folder, path);
       // It or its parent folder may be a link into a git directory, even if the file does not exist yet.
-      const real = resolveTarget(named);
+      const real = targetOf(named);
       if (insideRoots(named, gitDirs) || insideRoots(real, gitDirs))
         throw new LlmcError("forbidden", "An argument of git leads into a git directory.", {
           hint: "Name files of the work tree, branches or commits.",
@@ -96,7 +108,7 @@ export const refuseStartupFiles = (
   for (const path of args.flatMap(pathsIn))
     for (const folder of folders) {
       const named = posix.resolve(folder, path);
-      const isStartup = [named, resolveTarget(named)].some((one) =>
+      const isStartup = [named, targetOf(named)].some((one) =>
         entriesAt(one, reachRules).includes("startup"),
       );
       if (isStartup) throw writeDenied(path, "startup");
@@ -108,6 +120,11 @@ export const refuseRecursive = (program: string): LlmcError =>
     hint: "No sandbox works on this machine (see `llmc doctor`). Use rg or grep, which can be told to leave them out.",
   });
 
+const refuseLinks = (program: string): LlmcError =>
+  new LlmcError("forbidden", `${program} would follow links, behind which withheld files have other names.`, {
+    hint: "No sandbox works on this machine (see `llmc doctor`). Use -r instead of -R.",
+  });
+
 /** The plain tier hides nothing from a program; some can be told what to leave out. */
 export const withoutNames = (
   program: string,
@@ -116,14 +133,21 @@ export const withoutNames = (
 ): readonly [string, ...string[]] => {
   const names = [...new Set(secrets.map((path) => posix.basename(path)))];
   const exclusion = excludeNames(program, args, names);
-  if (exclusion.kind === "refused") throw refuseRecursive(program);
+  if (exclusion.kind === "refused")
+    throw exclusion.why === "links" ? refuseLinks(program) : refuseRecursive(program);
   return [file, ...exclusion.args];
 };
 
-/**
- * On the plain tier, a path that is lexically outside the roots is refused; a link inside the roots may still lead
- * outside.
- */
+/** Where the kernel finds a path; what cannot be followed is outside. */
+const targetFrom = (folder: string, value: string): string => {
+  try {
+    return resolveTarget(value.startsWith("/") ? value : `${folder}/${value}`);
+  } catch {
+    return "/";
+  }
+};
+
+/** On the plain tier, a path that is outside the roots, or leads there through links, is refused. */
 export const refuseOutside = (
   args: readonly string[],
   folder: string,
@@ -135,7 +159,9 @@ export const refuseOutside = (
     argument.startsWith("-") ? valuesIn(argument) : argument,
   )) {
     const isPath = value.startsWith("/") || value.split("/").includes("..");
-    if (isPath && !insideRoots(posix.resolve(folder, value), [...rules.roots, ...readPaths]))
-      throw pathDenied(value, "outside", rules);
+    const named = posix.resolve(folder, value);
+    const isInside = (path: string): boolean => insideRoots(path, [...rules.roots, ...readPaths]);
+    if (isPath && !isInside(named)) throw pathDenied(value, "outside", rules);
+    if (isInside(named) && !isInside(targetFrom(folder, value))) throw pathDenied(value, "outside", rules);
   }
 };

@@ -6,14 +6,15 @@ import { withoutNames } from "./argument-paths.ts";
 import type { CommandCall, CommandSession, JudgedCommand } from "./contract.ts";
 import { refuseHeldTarget } from "./held-target.ts";
 import { createProfiler, type Prepared } from "./profiler.ts";
+import type { Scans } from "./scan/workspace-scan.ts";
 import { findCalledAs } from "./tiers/called-as.ts";
 import { toolChainEnvironment } from "./tiers/tool-chain.ts";
 import type { CommandLimits } from "./tree/limits.ts";
-import type { ManagedWriters } from "./turns/managed-writers.ts";
-import type { WriterTurn, WriterTurns } from "./turns/writer-turns.ts";
+import type { ManagedWriters } from "./write-locks/managed-writers.ts";
+import type { WriteLock, WriteLocks } from "./write-locks/write-locks.ts";
 
-/** How a call waits for its turn. */
-export interface TurnWait {
+/** How a call waits for the write lock. */
+export interface WriteLockWait {
   readonly signal: AbortSignal | undefined;
   readonly waitMs: number;
   /** Whose commands they are: principals take turns. */
@@ -25,18 +26,18 @@ export interface CommandGate {
   /** The name of the program if the command can write. Nothing is run, and the content of the workspace does not count. */
   writerOf(call: CommandCall, signal: AbortSignal | undefined): Promise<string | undefined>;
   /**
-   * Waits for the writer's turn if there is a writer, and holds it while the work passes the gate and runs commands;
-   * without a turn, none that can write passes.
+   * Waits for the write lock if there is a writer, and holds it while the work passes the gate and runs commands;
+   * without the lock, no command that can write passes.
    */
-  inTurn<T>(
+  withWriteLock<T>(
     writer: string | undefined,
-    wait: TurnWait,
-    work: (turn: WriterTurn | undefined) => Promise<T>,
+    wait: WriteLockWait,
+    work: (lock: WriteLock | undefined) => Promise<T>,
   ): Promise<T>;
   /** The working directory is held open while the work runs. */
   pass<T>(
     call: CommandCall,
-    turn: WriterTurn | undefined,
+    lock: WriteLock | undefined,
     signal: AbortSignal | undefined,
     work: (judged: JudgedCommand) => Promise<T>,
   ): Promise<T>;
@@ -54,7 +55,8 @@ export interface CommandTimeouts {
 }
 
 export interface GateOptions extends ApprovalOptions {
-  readonly turns: WriterTurns;
+  readonly scans: Scans;
+  readonly writeLocks: WriteLocks;
   readonly managed: ManagedWriters;
   /** The user's folder for git, where it is not the usual one. */
   readonly gitFolder?: string | undefined;
@@ -129,17 +131,18 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
       ),
     writerOf: (call, signal) =>
       approve(call, signal, async ({ judged, name }) => (judged.writes ? name : undefined)),
-    inTurn: (writer, { signal, waitMs, principal }, work) => {
+    withWriteLock: (writer, { signal, waitMs, principal }, work) => {
       if (writer === undefined) return work(undefined);
-      const { roots } = options.reach.current().rules;
-      return options.turns.hold({ roots, program: writer, waitMs, signal, principal }, work);
+      const { rules, gitDirectories } = options.reach.current();
+      const roots = [...rules.roots, ...gitDirectories];
+      return options.writeLocks.hold({ roots, program: writer, waitMs, signal, principal }, work);
     },
     check: (call, signal) => approve(call, signal, async (approved) => void (await profile(approved))),
-    pass: (call, turn, signal, work) =>
+    pass: (call, lock, signal, work) =>
       approve(call, signal, async (approved) => {
         const prepared = await profile(approved);
         const { writable } = prepared.profile;
-        if (writable.length > 0 && turn?.covers(writable) !== true) throw refuseChanged();
+        if (writable.length > 0 && lock?.covers(writable) !== true) throw refuseChanged();
         const judged = judgedCommand(call, approved, prepared, options.settings());
         if (prepared.heldTarget !== undefined)
           await refuseHeldTarget(prepared.heldTarget, judged, options.runner, signal);

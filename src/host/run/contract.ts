@@ -28,6 +28,18 @@ export const exitStatus = ({
   return exitCode ?? 128 + (numbers[signal ?? ""] ?? 0);
 };
 
+/** A script that the operator made a tool of: it may be started, whatever the allowlist says. No caller names one. */
+export interface TrustedExecutable {
+  /** Real path. */
+  readonly path: string;
+  /** What it may read, where that lies outside the roots. */
+  readonly folder: string;
+  /** Otherwise it gets every root read-only. */
+  readonly writes: boolean;
+  /** Throws unless the folder still has the content that was granted. */
+  readonly check: () => Promise<void>;
+}
+
 /** What a caller asks the gate for. */
 export interface CommandCall {
   /** The program and its arguments, taken as they are. */
@@ -37,6 +49,9 @@ export interface CommandCall {
   readonly timeoutSeconds: number | undefined;
   /** Variables that the caller set. A program that is judged by its arguments is refused those that could direct it. */
   readonly env?: Readonly<Record<string, string>> | undefined;
+  /** It outlives the call, and with it the locks that keep a program as it was when the user agreed to it. */
+  readonly outlivesCall?: boolean | undefined;
+  readonly executable?: TrustedExecutable | undefined;
   /** Passed to the command as `TE_AGENT_ID`, `TE_SESSION_ID` and `TE_MODEL`. */
   readonly session?: CommandSession | undefined;
 }
@@ -67,7 +82,7 @@ export interface JudgedCommand {
   /** How obeyed files come back that were replaced while it ran. */
   readonly restoring?: Restoring | undefined;
   /**
-   * Records that it runs on while others take their turns; the returned function is called when what it left was
+   * Records that it runs on while others hold the write lock; the returned function is called when what it left was
    * checked. Left out where it can write nothing.
    */
   readonly noteManaged?: (() => () => void) | undefined;

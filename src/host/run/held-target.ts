@@ -23,7 +23,7 @@ const asQuestion = (
  * has changed the rest.
  */
 export const refuseHeldTarget = async (
-  { args, refusal }: HeldTarget,
+  { args, refusal, unknown }: HeldTarget,
   command: JudgedCommand,
   runner: Pick<CommandRunner, "runTogether">,
   signal: AbortSignal | undefined,
@@ -33,8 +33,12 @@ export const refuseHeldTarget = async (
     if (stream === "stdout" && answer.length < MAX_ANSWER_BYTES) answer += chunk.toString();
   });
   const [outcome] = await runner.runTogether([question], signal);
-  // What is no commit is for git itself to explain.
-  if (outcome?.exitCode !== 0) return;
+  if (outcome?.exitCode !== 0) {
+    const refused = unknown();
+    if (refused !== undefined) throw refused;
+    // What is neither commit nor path is for git itself to explain.
+    return;
+  }
   const [name = ""] = answer.split("\0");
   if (name !== "") throw refusal(name);
 };

@@ -1,10 +1,10 @@
 import { posix } from "node:path";
 import { LlmcError, withHint } from "../../base/error.ts";
+import { insideRoots } from "../../policy/paths.ts";
 import type { PermitProgram, ProgramNeeds } from "../../policy/permit.ts";
 import type { Locks } from "../state/locks/locks.ts";
 import { type CommandGate, createCommandGate, type GateOptions, refuseChanged } from "./commands.ts";
-import type { CommandCall } from "./contract.ts";
-import type { WriterTurn } from "./turns/writer-turns.ts";
+import type { CommandCall, TrustedExecutable } from "./contract.ts";
 import type { UserProgram } from "./user-programs/find-program.ts";
 import {
   type CommandGrant,
@@ -13,6 +13,7 @@ import {
   NO_GRANT,
   planGrant,
 } from "./user-programs/plan-grant.ts";
+import type { WriteLock } from "./write-locks/write-locks.ts";
 
 interface PermittedGateOptions extends GateOptions {
   readonly locks: Pick<Locks, "hold">;
@@ -57,7 +58,16 @@ const asGranted = (call: CommandCall, granted: readonly ProgramNeeds[]): Command
 const withFoldersAbove = (path: string): readonly string[] =>
   path === "/" ? [] : [path, ...withFoldersAbove(posix.dirname(path))];
 
-/** It could exchange the program after its content was compared: it takes no turn and no locks. */
+/** What is locked to keep programs as they are. Nobody who asks us moves what is outside, and others hold it as well. */
+const locksOf = (programs: CommandGrant["programs"], roots: readonly string[]): ReadonlySet<string> =>
+  new Set(
+    programs
+      .flatMap(({ path, realPath }) => [path, realPath])
+      .flatMap(withFoldersAbove)
+      .filter((key) => insideRoots(key, roots)),
+  );
+
+/** It could exchange the program after its content was compared: it takes no locks. */
 const refuseBeside = (): LlmcError =>
   new LlmcError(
     "forbidden",
@@ -65,7 +75,18 @@ const refuseBeside = (): LlmcError =>
     { hint: "End that process first, or let the operator allow the program: llmc allow PATH." },
   );
 
-/** Nobody is asked for what would fail all the same. */
+/** What a script may do that the operator made a tool of, beyond the configuration. */
+const grantFor = (executable: TrustedExecutable, roots: readonly string[]): CommandGrant => ({
+  ...NO_GRANT,
+  allowlist: [executable.path],
+  readPaths: insideRoots(executable.folder, roots) ? [] : [executable.folder],
+});
+
+/** While it runs, others could change it, and it would go on with the new text. */
+const STAYS_UNCHANGED =
+  "A program of the workspace that keeps running needs the operator: llmc allow PATH. With run_cmd, the user can be asked";
+
+/** Nobody is asked for what would fail anyway. */
 const NO_NETWORK =
   "Commands have no network unless the operator opens it: mcp.tools.allow_outbound_network = true";
 
@@ -77,7 +98,7 @@ const NO_NETWORK =
 export const createPermittedGate = (options: PermittedGateOptions): CommandGate => {
   const plain = createCommandGate(options);
   /** What the commands of a line hold, which pass the gate one inside the other. */
-  const heldIn = new WeakMap<WriterTurn, Set<string>>();
+  const heldIn = new WeakMap<WriteLock, Set<string>>();
 
   /** Without a sandbox nothing keeps commands from it. */
   const hasNetwork = async (): Promise<boolean> =>
@@ -85,7 +106,7 @@ export const createPermittedGate = (options: PermittedGateOptions): CommandGate 
 
   const askFor = async (
     refusal: LlmcError,
-    { command }: CommandCall,
+    { command, outlivesCall }: CommandCall,
     permit: PermitProgram,
   ): Promise<GrantPlan & { readonly refusal: LlmcError }> => {
     const plan = await planGrant(refusal.needs ?? [], options.findProgram).catch(() => {
@@ -94,6 +115,8 @@ export const createPermittedGate = (options: PermittedGateOptions): CommandGate 
     });
     if (plan.powers.some((power) => power.endsWith(":network")) && !(await hasNetwork()))
       throw refusal.hint?.includes("network") ? refusal : withHint(refusal, NO_NETWORK);
+    if (outlivesCall === true && joinGrants(NO_GRANT, plan).programs.length > 0)
+      throw withHint(refusal, STAYS_UNCHANGED);
     const program = posix.basename(command[0]);
     const needs = { ...plan, refusal };
     permit({ program, realName: posix.basename(plan.realPath ?? program), needs });
@@ -103,17 +126,17 @@ export const createPermittedGate = (options: PermittedGateOptions): CommandGate 
   /** While the work runs, no file tool changes the programs that were granted with the content that they have. */
   const holdingPrograms = async <T>(
     { programs }: CommandGrant,
-    turn: WriterTurn | undefined,
+    lock: WriteLock | undefined,
     signal: AbortSignal | undefined,
     work: () => Promise<T>,
   ): Promise<T> => {
     if (programs.length === 0) return work();
     const isOutOfReach = options.managed.readKnown();
     if (programs.some(({ realPath: path }) => !isOutOfReach({ path, identity: "" }))) throw refuseBeside();
-    const held = (turn && heldIn.get(turn)) ?? new Set<string>();
-    if (turn !== undefined) heldIn.set(turn, held);
-    const all = programs.flatMap(({ path, realPath }) => [path, realPath]).flatMap(withFoldersAbove);
-    const keys = [...new Set(all)].filter((key) => !held.has(key));
+    const held = (lock && heldIn.get(lock)) ?? new Set<string>();
+    if (lock !== undefined) heldIn.set(lock, held);
+    const all = locksOf(programs, options.reach.current().rules.roots);
+    const keys = [...all].filter((key) => !held.has(key));
     const checked = async (): Promise<T> => {
       for (const key of keys) held.add(key);
       const found = await Promise.all(programs.map(({ path }) => options.findProgram(path)));
@@ -131,12 +154,15 @@ export const createPermittedGate = (options: PermittedGateOptions): CommandGate 
     }
   };
 
+  const grantOf = ({ executable }: CommandCall): CommandGrant =>
+    executable === undefined ? NO_GRANT : grantFor(executable, options.reach.current().rules.roots);
+
   /** Does the work with the gate that has the grants that it takes. */
   const permitted = async <T>(
     call: CommandCall,
     work: (gate: CommandGate, call: CommandCall, grant: CommandGrant) => Promise<T>,
     granted: readonly ProgramNeeds[] = [],
-    grant: CommandGrant = NO_GRANT,
+    grant: CommandGrant = grantOf(call),
   ): Promise<T> => {
     const permit = call.session?.permit;
     const gate = grant === NO_GRANT ? plain : createCommandGate(withGrant(options, grant));
@@ -152,11 +178,19 @@ export const createPermittedGate = (options: PermittedGateOptions): CommandGate 
 
   return {
     ...plain,
-    writerOf: (asked, signal) => permitted(asked, (gate, call) => gate.writerOf(call, signal)),
+    // One that was granted by its content must not be exchanged, whatever its name says that it does.
+    writerOf: (asked, signal) =>
+      permitted(asked, async (gate, call, { programs: [granted] }) => {
+        const writer = await gate.writerOf(call, signal);
+        return writer ?? (granted === undefined ? undefined : posix.basename(granted.path));
+      }),
     check: (asked, signal) => permitted(asked, (gate, call) => gate.check(call, signal)),
-    pass: (asked, turn, signal, work) =>
+    pass: (asked, lock, signal, work) =>
       permitted(asked, (gate, call, grant) =>
-        holdingPrograms(grant, turn, signal, () => gate.pass(call, turn, signal, work)),
+        holdingPrograms(grant, lock, signal, async () => {
+          await call.executable?.check();
+          return gate.pass(call, lock, signal, work);
+        }),
       ),
   };
 };

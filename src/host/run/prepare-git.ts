@@ -1,8 +1,10 @@
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
+import { quoteForMessage } from "../../base/text.ts";
 import { gitShowsSecrets } from "../../policy/command-exclusions.ts";
 import {
   changedFolders,
+  changesWorkTrees,
   subcommandOf,
   writesNamedPaths,
   writesTrackedContent,
@@ -25,7 +27,7 @@ import { leftOutNotes, ownSettings } from "./git/left-out.ts";
 import { refuseBorrowedFiles } from "./git/links.ts";
 import { refusePipes } from "./git/pipes.ts";
 import { refusePlannedPrograms } from "./git/plans.ts";
-import { checkRepository, findRepository, type GitRepository } from "./git/repository.ts";
+import { checkRepository, findRepository, type GitRepository, unseenWorkTrees } from "./git/repository.ts";
 import { directoriesOf, hasSubmodules, mayHoldGit, type ProgramsOff, programsOff } from "./git/settings.ts";
 import type { TrackedSecrets } from "./git/tracked.ts";
 import { systemSettings, userSettings } from "./git/user-settings.ts";
@@ -41,6 +43,21 @@ const refuseDoubtful = (doubt: string): LlmcError =>
       hint: 'The user can remove it, or the operator can let git run any program: "git:run" in mcp.tools.command_powers.',
     },
   );
+
+/** Mounts keep git from what belongs to work trees outside the roots; without them, it changes none. */
+const refuseUnseenWorkTrees = (
+  subcommand: string,
+  repository: GitRepository,
+  roots: readonly string[],
+): void => {
+  const [first] = unseenWorkTrees(repository, roots);
+  if (first === undefined) return;
+  throw new LlmcError(
+    "forbidden",
+    `git ${subcommand} could change the work tree ${quoteForMessage(posix.basename(first))} of this repository, which lies outside the allowed roots, and nothing but the bubblewrap sandbox keeps it from that.`,
+    { hint: "The user has to do it by hand, or install bubblewrap: see `llmc doctor`." },
+  );
+};
 
 /** Where git looks for its repository, by real paths; what leaves the roots is refused in every tier. */
 const resolveGitStart = (cwd: string, steps: readonly string[], { rules }: Reach): string => {
@@ -87,11 +104,11 @@ export interface Scanned {
 }
 
 /** The folder that git starts from, and the repository that it finds there. `-C` moves git before it looks for one. */
-export const locateRepository = ({ args, cwd, reach }: ProfileCall) => {
+export const locateRepository = ({ args, cwd, reach }: Pick<ProfileCall, "args" | "cwd" | "reach">) => {
   const folder = resolveGitStart(cwd, changedFolders(args), reach);
   const repository = findRepository(folder, reach.rules.roots);
   if (repository !== undefined) {
-    checkRepository(repository, reach.rules.roots);
+    checkRepository(repository, [...reach.rules.roots, ...reach.gitDirectories]);
     refusePipes(repository, folder);
   }
   return { folder, repository };
@@ -170,6 +187,8 @@ export const prepareGit = (
   if (tier === "plain") refuseShownSecrets(args, secrets, tracked);
   if (writes && writesNamedPaths(args))
     refuseStartupFiles(args, foldersGitReadsFrom(args, cwd, reach), reach);
+  if (writes && tier !== "bubblewrap" && repository !== undefined && changesWorkTrees(args))
+    refuseUnseenWorkTrees(subcommandOf(args) ?? "", repository, reach.rules.roots);
   const { settings, doubt } = checkSettings(git, call, located, found);
   // Where a program might be left that we could not switch off, git may start none at all.
   if (doubt !== undefined && (git.forks || tier === "plain")) throw refuseDoubtful(doubt);

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { LlmcError } from "../../base/error.ts";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { isInside } from "../../base/paths.ts";
@@ -13,16 +14,30 @@ import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 import { landlockLaunch } from "./tiers/landlock.ts";
 import { plainLaunch } from "./tiers/plain.ts";
 import { createSandboxFileStore, type SandboxFileStore, type SandboxFiles } from "./tiers/sandbox-files.ts";
+import { SYSTEM_FOLDERS } from "./tiers/system-folders.ts";
+import { toolChainOf } from "./tiers/tool-chain.ts";
 import { type CommandGroup, type CommandGroups, createCommandGroups, enterGroup } from "./tree/cgroup.ts";
 import { createMark } from "./tree/limits.ts";
 import type { Launch, ProcessTree } from "./tree/process-tree.ts";
 import { sealDescriptors } from "./tree/seal-descriptors.ts";
 import { createUsageWatcher, type UsageWatch } from "./tree/usage-watch.ts";
 
+/** Real paths that no program sees unless its own profile shows them. */
+interface ClosedToPrograms {
+  /** Never shown, whatever a profile says. */
+  readonly folders: readonly string[];
+  readonly roots: readonly string[];
+}
+
+const NOTHING_CLOSED: ClosedToPrograms = { folders: [], roots: [] };
+
 /** What all runs of one runner share. */
 export interface RunResources {
+  /** What its programs must not see, wherever it lies; nothing where they are our own. */
+  readonly closed: (() => ClosedToPrograms) | undefined;
   /** Treat Landlock as if the kernel were older. */
   readonly maxLandlockAbi: number | undefined;
+  /** The user's folder for git, where it is not the usual one. */
   readonly gitFolder: string | undefined;
   store: Promise<SandboxFileStore> | undefined;
   groups: CommandGroups | undefined;
@@ -83,13 +98,27 @@ export const openBounds = (resources: RunResources, commands: readonly JudgedCom
   };
 };
 
-/** The wanted profile, with our own files hidden where a root holds them, and limits for each process where it is watched. */
-const completeProfile = (wanted: SandboxProfile, base: string, isWatched: boolean): SandboxProfile => {
+/**
+ * The wanted profile, with limits for each process where it is watched, and without what must not be seen. A root may lie
+ * in a folder of the system (`/usr/src/app` in many containers), or in that of a tool chain: whoever asked for the
+ * profile need not think of that.
+ */
+const completeProfile = (
+  wanted: SandboxProfile,
+  program: string,
+  base: string,
+  closed: ClosedToPrograms,
+  isWatched: boolean,
+): SandboxProfile => {
   const { limits, writable, readableRoots = [], hidden } = wanted;
-  const isExposed = [...writable, ...readableRoots].some((root) => isInside(base, root));
+  const shown = [...writable, ...readableRoots];
+  const sight = [...SYSTEM_FOLDERS, toolChainOf(program), ...shown];
+  const isSeen = (path: string): boolean =>
+    sight.some((folder) => isInside(path, folder)) && existsSync(path);
   return {
     ...wanted,
-    ...(isExposed ? { hidden: [...hidden, base] } : {}),
+    hidden: [...new Set([...hidden, ...[...closed.folders, base].filter(isSeen)])],
+    emptied: closed.roots.filter((root) => isSeen(root) && !shown.includes(root)),
     ...(isWatched && limits !== undefined
       ? { limits: { ...limits, dataBytes: limits.dataBytes ?? limits.memoryBytes } }
       : {}),
@@ -128,7 +157,14 @@ export const prepareRun = async (
   const { group, watch } = bounds;
   if (request.terminal === true && wanted.noFork === true && tier !== "plain") throw refuseTerminal();
   const store = await openStore(resources);
-  const profile = completeProfile(wanted, store.base, watch !== undefined);
+  const isWatched = watch !== undefined;
+  const profile = completeProfile(
+    wanted,
+    request.argv[0],
+    store.base,
+    resources.closed?.() ?? NOTHING_CLOSED,
+    isWatched,
+  );
   const needsFolders = tier !== "bubblewrap" || sharesTemp(profile);
   const [files, prefix, watched] = await Promise.all([
     store.open(needsFolders, request.git !== undefined),

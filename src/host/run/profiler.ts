@@ -1,13 +1,15 @@
 import { posix } from "node:path";
-import { changedFolders } from "../../policy/command-git.ts";
-import { withoutCollected, withoutUnasked } from "../../policy/git-collected-paths.ts";
+import { changedFolders, mayChangeWorkTree } from "../../policy/command-git.ts";
+import { withoutCollected, withoutRefusedNames, withoutUnasked } from "../../policy/git-collected-paths.ts";
 import { withoutHeldPaths } from "../../policy/git-held-paths.ts";
 import { type HeldTarget, heldTarget } from "../../policy/git-held-targets.ts";
 import { insideRoots } from "../../policy/paths.ts";
+import { closedFolders } from "../../policy/reach.ts";
 import type { CallerReach, Reach } from "../reach/reach.ts";
 import { type AfterRun, planAfterRun } from "./after-run.ts";
 import type { GitRepository } from "./git/repository.ts";
 import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
+import { createHeldContents } from "./held-contents.ts";
 import { heldPaths, unknownConfig, withheldPaths } from "./held-paths.ts";
 import {
   type Allowed,
@@ -22,14 +24,21 @@ import { openReadPaths } from "./read-paths.ts";
 import { buildProfile } from "./sandbox-profile.ts";
 import { linkedObeyedFiles, type ObeyedName, obeyedNamesOf } from "./scan/obeyed-names.ts";
 import { createOtherNames } from "./scan/other-names.ts";
-import { createScans, type Finding, findingOf, type WorkspaceScan } from "./scan/workspace-scan.ts";
+import {
+  type Finding,
+  findingOf,
+  obeyedBesideOf,
+  type Scans,
+  type WorkspaceScan,
+} from "./scan/workspace-scan.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 import type { CommandLimits } from "./tree/limits.ts";
-import type { ManagedWriters } from "./turns/managed-writers.ts";
+import type { ManagedWriters } from "./write-locks/managed-writers.ts";
 
 interface ProfilerOptions {
   readonly gitFolder?: string | undefined;
   readonly reach: CallerReach;
+  readonly scans: Scans;
   readonly managed: ManagedWriters;
   readonly settings: () => {
     readonly network: boolean;
@@ -61,6 +70,7 @@ const createFinders = (source: CallerReach) => {
   return {
     scanRoots: async (scan: WorkspaceScan, roots: readonly string[]): Promise<Scanned> => {
       const scanned = await scan.current();
+      source.obeyedBeside?.see(obeyedBesideOf(scanned));
       const named = scanned.filter(({ kind }) => kind === "secret").map(({ path }) => path);
       const others = await otherSecretNames(named, roots);
       const secrets = [...named, ...others];
@@ -110,19 +120,30 @@ const changeableArgs = (
     () => unknownConfig(repository, reach, findTracked),
     (path, name) => insideRoots(posix.join(repository.top, name), [posix.resolve(from, path)]),
   );
+  const collected =
+    tier === "plain"
+      ? withoutCollected(asked, () => withheldPaths(repository, [...secrets, ...profile.hidden], tracked))
+      : asked;
   return {
-    args:
-      tier === "plain"
-        ? withoutCollected(asked, () => withheldPaths(repository, [...secrets, ...profile.hidden], tracked))
-        : asked,
+    args: withoutRefusedNames(collected),
     notes: asked.length > changeable.length ? [LEFT_OUT] : [],
   };
 };
 
+/** Where git keeps what belongs to a work tree in a root, if that is elsewhere: it was checked that the operator opened it. */
+const openedDirectories = (
+  repository: GitRepository | undefined,
+  roots: readonly string[],
+): readonly string[] => {
+  if (repository === undefined) return [];
+  const { gitDir, commonDir } = repository;
+  const elsewhere = [commonDir, ...(insideRoots(gitDir, [commonDir]) ? [] : [gitDir])];
+  return elsewhere.filter((path) => !insideRoots(path, roots));
+};
+
 /** Builds the sandbox profile of an approved command from the current content of the roots. */
 export const createProfiler = (options: ProfilerOptions) => {
-  const { reach: source } = options;
-  const scans = createScans(source);
+  const { reach: source, scans } = options;
   const { scanRoots, findHardLinks } = createFinders(source);
   const findTracked = createTrackedFinder();
 
@@ -134,7 +155,7 @@ export const createProfiler = (options: ProfilerOptions) => {
   ): Promise<Prepared> => {
     const { network, limits, readPaths } = options.settings();
     const { reach, scan } = scans.now();
-    const { roots, privateDirs } = reach.rules;
+    const { roots } = reach.rules;
     const call: ProfileCall = { writes, args, cwd, tier, reach, gitFolder: options.gitFolder };
     const located = git === undefined ? undefined : locateRepository(call);
     const scanned = await scanRoots(scan, roots);
@@ -148,13 +169,14 @@ export const createProfiler = (options: ProfilerOptions) => {
     const guarded = writesTracked ? found.filter(({ kind }) => kind !== "startup") : found;
     const hardLinks = writes ? await findHardLinks(guarded, obeyedNames, reach) : [];
     const opened = openReadPaths(readPaths, reach);
+    const own = located?.repository;
+    const gitRoots = [...roots, ...openedDirectories(own, roots)];
     const profile = buildProfile(
       { ...request, cwd, writes, network, limits, guardsNames: tier !== "landlock", readPaths: opened },
-      reach,
+      { ...reach, rules: { ...reach.rules, roots: gitRoots } },
       found,
       [...obeyedNames, ...hardLinks],
     );
-    const own = located?.repository;
     const changeable = changeableArgs(judgedArgs, own, call, profile, secrets, tracked, findTracked);
     return {
       profile,
@@ -177,13 +199,21 @@ export const createProfiler = (options: ProfilerOptions) => {
               profile,
               found,
               obeyedNames,
-              roots,
-              stateFolders: privateDirs,
+              roots: gitRoots,
+              stateFolders: closedFolders("commands", reach.reachRules),
               writesTracked,
               isGit: git !== undefined,
               managed: options.managed,
               repository: own,
               findTracked,
+              putBackHeld:
+                own !== undefined && tier === "plain" && mayChangeWorkTree(judgedArgs)
+                  ? createHeldContents(
+                      secrets.filter((path) => insideRoots(path, [own.top]) && !tracked.unmodified.has(path)),
+                      tracked.changed,
+                      roots,
+                    )
+                  : undefined,
             })
           : {},
     };

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../policy/paths.ts";
+import { closedFolders } from "../../policy/reach.ts";
 import { resolveLinks } from "../reach/path-rules.ts";
 import type { Reach } from "../reach/reach.ts";
 
@@ -8,7 +9,7 @@ import type { Reach } from "../reach/reach.ts";
 export interface ReadPaths {
   /** Real paths, outside the roots: what lies inside them is readable anyway, and must not become read-only. */
   readonly folders: readonly string[];
-  /** What is kept from commands all the same: the server's own folders, and names of the denylist at the top. */
+  /** What is still kept from commands: the server's own folders, and names of the denylist at the top. */
   readonly hidden: readonly string[];
   readonly withheld: readonly string[];
 }
@@ -22,14 +23,18 @@ const namesIn = (folder: string): readonly string[] => {
 };
 
 /** Asked before each command, since a tool chain may be installed at any time. Folders that do not exist are left out. */
-export const openReadPaths = (paths: readonly string[], { rules, hasWithheldName }: Reach): ReadPaths => {
+export const openReadPaths = (
+  paths: readonly string[],
+  { rules, reachRules, hasWithheldName }: Reach,
+): ReadPaths => {
+  const closed = closedFolders("commands", reachRules);
   const real = paths.flatMap((path) => resolveLinks(path)?.real ?? []);
   const folders = [...new Set(real)].filter(
-    (path) => !insideRoots(path, rules.roots) && !insideRoots(path, rules.privateDirs),
+    (path) => !insideRoots(path, rules.roots) && !insideRoots(path, closed),
   );
   return {
     folders,
-    hidden: rules.privateDirs.filter((path) => insideRoots(path, folders) && existsSync(path)),
+    hidden: closed.filter((path) => insideRoots(path, folders) && existsSync(path)),
     // Nothing further down is looked at, so a folder of such a name is closed with what is in it.
     withheld: folders.flatMap(namesIn).filter(hasWithheldName),
   };

@@ -15,7 +15,7 @@ const ALLOWLIST = ["ls", "cat", "git", "rg", "sh-like", "absent-tool"];
 let base = "";
 let workspace = "";
 let system = "";
-let places: ProgramSearch;
+let search: ProgramSearch;
 
 const program = async (path: string, text = "#!/bin/sh\necho evil\n") => {
   await writeFile(path, text);
@@ -47,7 +47,7 @@ beforeAll(async () => {
   await symlink(join(system, "busybox"), join(workspace, "links", "ls"));
   await symlink(join(system, "busybox"), join(workspace, "links", "cat"));
   await symlink(join(workspace, "bin", "absent-tool"), join(system, "absent-tool"));
-  places = { allowlist: ALLOWLIST, dirs: [system], writableRoots: [workspace] };
+  search = { allowlist: ALLOWLIST, dirs: [system], writableRoots: [workspace] };
 });
 
 afterAll(() => rm(base, { recursive: true }));
@@ -55,26 +55,26 @@ afterAll(() => rm(base, { recursive: true }));
 describe("REQ-X1 a listed name leads to its file", () => {
   it("by name", async () => {
     const cat = join(system, "cat");
-    expect(await resolveProgram("cat", places)).toEqual({ executable: cat, startPath: cat, name: "cat" });
+    expect(await resolveProgram("cat", search)).toEqual({ executable: cat, startPath: cat, name: "cat" });
   });
 
   it("by a path to the same file", async () => {
-    expect(await resolveProgram(join(system, "cat"), places)).toMatchObject({ name: "cat" });
-    expect(await resolveProgram(`${system}/sub/../cat`, places)).toMatchObject({
+    expect(await resolveProgram(join(system, "cat"), search)).toMatchObject({ name: "cat" });
+    expect(await resolveProgram(`${system}/sub/../cat`, search)).toMatchObject({
       executable: join(system, "cat"),
     });
   });
 
   it("and keeps the name of a program that goes by it", async () => {
     const ls = { executable: join(system, "busybox"), startPath: join(system, "ls"), name: "ls" };
-    expect(await resolveProgram("ls", places)).toEqual(ls);
-    expect(await resolveProgram(join(workspace, "links", "ls"), places)).toEqual(ls);
+    expect(await resolveProgram("ls", search)).toEqual(ls);
+    expect(await resolveProgram(join(workspace, "links", "ls"), search)).toEqual(ls);
   });
 
   it("or by a whole path on the list, wherever it is", async () => {
     const tool = join(base, "elsewhere", "tool");
     const own = join(workspace, "bin", "absent-tool");
-    const listed = { ...places, allowlist: [tool, own] };
+    const listed = { ...search, allowlist: [tool, own] };
     for (const word of [tool, "tool"])
       expect(await resolveProgram(word, listed)).toMatchObject({ executable: tool });
     expect(await resolveProgram("absent-tool", listed)).toMatchObject({ executable: own });
@@ -89,7 +89,7 @@ describe("REQ-X1 a listed name leads to its file", () => {
     await symlink("tool", join(base, "elsewhere/python"));
     const others = ["python", "tool"].map((name) => join(base, "elsewhere", name));
     const own = ["python", "tool"].map((name) => join(environment, name));
-    const listed = { ...places, allowlist: [...others, ...own], cwd: workspace };
+    const listed = { ...search, allowlist: [...others, ...own], cwd: workspace };
     for (const path of [...own, others[0] ?? ""])
       expect(await resolveProgram(path, listed)).toMatchObject({ startPath: path });
     for (const path of [".venv/bin/python", "./bin/../.venv/bin/python"])
@@ -99,7 +99,7 @@ describe("REQ-X1 a listed name leads to its file", () => {
 
   it("a listed path can be written as it is from the working directory, and no other", async () => {
     const own = join(workspace, "bin", "absent-tool");
-    const listed = { ...places, allowlist: ["ls", "cat", own] };
+    const listed = { ...search, allowlist: ["ls", "cat", own] };
     const from = (cwd: string, program: string) => resolveProgram(program, { ...listed, cwd });
     for (const path of ["bin/absent-tool", "./bin/absent-tool", "links/../bin/absent-tool"])
       expect(await from(workspace, path)).toMatchObject({ executable: own, name: "absent-tool" });
@@ -124,12 +124,12 @@ describe("REQ-X1 a listed name leads to its file", () => {
 
   it("or, for rg, to the one that came with us", async () => {
     const ripgrepPath = join(base, "elsewhere", "rg");
-    expect(await resolveProgram("rg", { ...places, ripgrepPath })).toMatchObject({ executable: ripgrepPath });
-    await expect(resolveProgram("rg", places)).rejects.toMatchObject({ code: "file_not_found" });
+    expect(await resolveProgram("rg", { ...search, ripgrepPath })).toMatchObject({ executable: ripgrepPath });
+    await expect(resolveProgram("rg", search)).rejects.toMatchObject({ code: "file_not_found" });
   });
 
   it("also where the whole file system is a root", async () => {
-    expect(await resolveProgram("cat", { ...places, writableRoots: ["/"] })).toMatchObject({ name: "cat" });
+    expect(await resolveProgram("cat", { ...search, writableRoots: ["/"] })).toMatchObject({ name: "cat" });
   });
 });
 
@@ -158,7 +158,7 @@ describe("FAIL-C2 FAIL-C6 other files of a listed name are refused", () => {
     ["the same by path", () => "/usr/bin/no-such-program"],
     ["a listed name, mistyped", () => "cta"],
   ])("%s", async (_, word) => {
-    await expect(resolveProgram(word(), places)).rejects.toMatchObject({
+    await expect(resolveProgram(word(), search)).rejects.toMatchObject({
       code: "forbidden",
       hint: expect.stringContaining("mcp.tools.run_cmd_allowlist"),
     });
@@ -167,7 +167,7 @@ describe("FAIL-C2 FAIL-C6 other files of a listed name are refused", () => {
   it("whether the machine has an unlisted program cannot be told from the answer", async () => {
     const answers = await Promise.all(
       ["id", "xy", join(system, "id"), join(system, "xy")].map((word) =>
-        resolveProgram(word, places).catch((thrown: LlmcError) => ({
+        resolveProgram(word, search).catch((thrown: LlmcError) => ({
           code: thrown.code,
           hint: thrown.hint,
           message: thrown.message.replace(word, "WORD"),
@@ -182,8 +182,8 @@ describe("FAIL-C2 FAIL-C6 other files of a listed name are refused", () => {
 
   it("a PATH entry planted in the workspace is not searched, nor a relative one", async () => {
     const dirs = [join(workspace, "bin"), "bin", ".", "", system];
-    expect(await resolveProgram("ls", { ...places, dirs })).toMatchObject({ startPath: join(system, "ls") });
-    await expect(resolveProgram("absent-tool", { ...places, dirs })).rejects.toMatchObject({
+    expect(await resolveProgram("ls", { ...search, dirs })).toMatchObject({ startPath: join(system, "ls") });
+    await expect(resolveProgram("absent-tool", { ...search, dirs })).rejects.toMatchObject({
       code: "file_not_found",
     });
   });
@@ -192,7 +192,7 @@ describe("FAIL-C2 FAIL-C6 other files of a listed name are refused", () => {
     const before = process.env["PATH"];
     process.env["PATH"] = `${workspace}/bin:${before}`;
     try {
-      await expect(resolveProgram("absent-tool", places)).rejects.toMatchObject({ code: "file_not_found" });
+      await expect(resolveProgram("absent-tool", search)).rejects.toMatchObject({ code: "file_not_found" });
     } finally {
       process.env["PATH"] = before;
     }
@@ -204,7 +204,7 @@ describe("REQ-X1 what is not there is said so", () => {
     ["absent-tool", /system's own folders/],
     ["git", /system's own folders/],
   ])("%s", async (word, hint) => {
-    await expect(resolveProgram(word, places)).rejects.toMatchObject({
+    await expect(resolveProgram(word, search)).rejects.toMatchObject({
       code: "file_not_found",
       hint: expect.stringMatching(hint),
     });

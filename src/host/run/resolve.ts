@@ -127,7 +127,7 @@ const isOfEnvironment = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** A listed name by another path. Only paths that callers can see anyway are told. */
+/** A listed name by another path. Messages name only paths that callers can see anyway. */
 const refusePath = (program: string, search: ProgramSearch): LlmcError => {
   const { allowlist, writableRoots } = search;
   const name = posix.basename(program);

@@ -62,12 +62,12 @@ print(found)`;
 
 test("REQ-D19: off means plain, require refuses plain, and the mode is read at each call", async () => {
   let mode: "auto" | "require" | "off" = "off";
-  await using none = createCommandRunner({ mode: () => mode, tiers: ["plain"] });
-  expect(await none.tier()).toBe("plain");
+  await using plainOnly = createCommandRunner({ mode: () => mode, tiers: ["plain"] });
+  expect(await plainOnly.tier()).toBe("plain");
   mode = "auto";
-  expect(await none.tier()).toBe("plain");
+  expect(await plainOnly.tier()).toBe("plain");
   mode = "require";
-  await expect(none.tier()).rejects.toMatchObject({
+  await expect(plainOnly.tier()).rejects.toMatchObject({
     code: "unavailable",
     hint: expect.stringContaining("bubblewrap"),
   });

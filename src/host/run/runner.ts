@@ -18,15 +18,13 @@ import { exitOf, openOutputs, type TreeOutputs, waitForTree } from "./tree/run-t
 
 export type SandboxMode = "auto" | "require" | "off";
 
-export interface RunnerOptions {
+export interface RunnerOptions extends Partial<Pick<RunResources, "closed" | "gitFolder">> {
   /** Read at every call: it can change while the server runs. */
   readonly mode: () => SandboxMode;
   /** Tiers to try, best first; for machines whose best tier is to be passed over. */
   readonly tiers?: readonly Tier[];
   /** Treat Landlock as if the kernel were older. */
   readonly maxLandlockAbi?: number;
-  /** The user's folder for git, where it is not the usual one. */
-  readonly gitFolder?: string | undefined;
   /** By default, control groups if this machine lets us create them. */
   readonly groups?: CommandGroups;
   /** Told of commands that may write. */
@@ -261,6 +259,7 @@ export const createCommandRunner = (
     options,
     maxLandlockAbi: options.maxLandlockAbi,
     gitFolder: options.gitFolder,
+    closed: options.closed,
     store: undefined,
     groups: options.groups,
     removals: new Set(),

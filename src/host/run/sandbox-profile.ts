@@ -1,12 +1,14 @@
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
+import { quoteForMessage } from "../../base/text.ts";
 import { insideRoots } from "../../policy/paths.ts";
-import { type ObeyedId, REACH } from "../../policy/reach.ts";
+import { closedFolders } from "../../policy/reach.ts";
+import { OBEYED_IDS, REACH } from "../../policy/reach-table.ts";
 import type { Reach } from "../reach/reach.ts";
 import { type GitRepository, obeyedParts } from "./git/repository.ts";
 import type { ReadPaths } from "./read-paths.ts";
 import { coverFiles } from "./scan/cover-files.ts";
-import type { ObeyedName } from "./scan/obeyed-names.ts";
+import { type ObeyedName, obeyedTargets } from "./scan/obeyed-names.ts";
 import type { Finding } from "./scan/workspace-scan.ts";
 import type { SandboxProfile } from "./tiers/contract.ts";
 import type { CommandLimits } from "./tree/limits.ts";
@@ -96,9 +98,9 @@ const projectOf = (cwd: string, roots: readonly string[], findings: readonly Fin
 
 /** Entries of the table that commands must not change; those that they must not see either are hidden besides. */
 const readOnlyPaths = ({ reachRules }: Reach): readonly string[] =>
-  (Object.keys(reachRules.obeyedPaths) as ObeyedId[])
-    .filter((id) => !REACH[id].write.includes("commands"))
-    .flatMap((id) => reachRules.obeyedPaths[id]);
+  OBEYED_IDS.filter((id) => !REACH[id].write.includes("commands")).flatMap(
+    (id) => reachRules.obeyedPaths[id],
+  );
 
 const needsNamespaces = (): LlmcError =>
   new LlmcError(
@@ -113,31 +115,40 @@ const needsNamespaces = (): LlmcError =>
 const readOnlyGit = (
   gitDirs: readonly string[],
   { git, noFork, guardsNames }: ProfileRequest,
+  roots: readonly string[],
 ): readonly string[] => {
   if (git?.repository === undefined) return gitDirs;
   const { gitDir, commonDir } = git.repository;
   const others = gitDirs.filter((path) => path !== gitDir && path !== commonDir);
-  if (guardsNames) return [...others, ...obeyedParts(git.repository)];
+  if (guardsNames) return [...others, ...obeyedParts(git.repository, roots)];
   // Git alone writes its index, objects and refs; what it would start might write the rest.
   if (!noFork) throw needsNamespaces();
   return others;
 };
 
+/** What bytes that are not UTF-8 are decoded to: another name than the one that is obeyed. */
+const UNKNOWN_BYTES = "\uFFFD";
+
+const cannotBeHeld = (path: string): LlmcError =>
+  new LlmcError(
+    "forbidden",
+    `No command that can write is started: ${quoteForMessage(path)} is obeyed, and its name is not UTF-8, so it cannot be held.`,
+    { hint: "The user has to rename it, or remove the link or setting that leads there." },
+  );
+
 const elsewherePaths = (
   { git, guardsNames }: ProfileRequest,
   obeyedNames: readonly ObeyedName[],
 ): readonly string[] => {
-  if (git === undefined) return obeyedNames.map(({ real }) => real);
+  if (git === undefined) return obeyedTargets(obeyedNames);
   const { gitDir, commonDir } = git.repository ?? {};
   const directories = [gitDir, commonDir].filter((path) => path !== undefined);
   const own = guardsNames ? [] : directories;
-  return (
-    obeyedNames
-      .filter(({ kind }) => !(kind === "startup" && git.writesTracked))
-      // What it obeys in its own directories is guarded part by part.
-      .filter(({ real }) => !insideRoots(real, own) && !directories.includes(real))
-      .map(({ real }) => real)
-  );
+  const guarded = obeyedNames
+    .filter(({ kind }) => !(kind === "startup" && git.writesTracked))
+    // What it obeys in its own directories is guarded part by part.
+    .filter(({ real }) => !insideRoots(real, own) && !directories.includes(real));
+  return obeyedTargets(guarded);
 };
 
 /**
@@ -150,7 +161,8 @@ export const buildProfile = (
   findings: readonly Finding[],
   obeyedNames: readonly ObeyedName[],
 ): SandboxProfile => {
-  const { roots, privateDirs } = reach.rules;
+  const { roots } = reach.rules;
+  const closed = closedFolders("commands", reach.reachRules);
   const inRoots = (path: string): boolean => insideRoots(path, roots);
   const secrets = pathsOf(findings, "secret", roots);
   const unseen = [...pathsOf(findings, "closed", roots), ...pathsOf(findings, "unknown", roots)];
@@ -160,9 +172,7 @@ export const buildProfile = (
   const covered =
     request.git === undefined ? cover : cover.filter((path) => !request.git?.unmodified.has(path));
   const shared = {
-    hidden: [
-      ...new Set([...[...privateDirs, ...pathsOf(findings, "state", roots)].filter(inRoots), ...hidden]),
-    ],
+    hidden: [...new Set([...[...closed, ...pathsOf(findings, "state", roots)].filter(inRoots), ...hidden])],
     withheld: [...covered, ...withheld],
     refusesWithheld: request.git !== undefined,
     network: request.network,
@@ -180,12 +190,14 @@ export const buildProfile = (
     request,
     obeyedNames.filter(({ real }) => inRoots(real)),
   ).map((path) => nearestNameable(path, roots));
-  const placed = readOnlyPaths(reach).filter(
+  const placed = [...readOnlyPaths(reach), ...pathsOf(findings, "config", roots)].filter(
     (path) => !writesTracked || !reach.reachRules.obeyedPaths.startup.includes(path),
   );
   const readOnly = [
-    ...new Set([...placed, ...startup, ...elsewhere, ...readOnlyGit(gitDirs, request)]),
+    ...new Set([...placed, ...startup, ...elsewhere, ...readOnlyGit(gitDirs, request, roots)]),
   ].filter((path) => inRoots(path) && !insideRoots(path, [...shared.hidden, ...shared.withheld]));
+  const unnamed = readOnly.find((path) => path.includes(UNKNOWN_BYTES));
+  if (unnamed !== undefined) throw cannotBeHeld(unnamed);
   const replaceable = [
     // A new file in a folder that Landlock has closed is out of the command's reach, unlike one beside a lost mount.
     ...(request.guardsNames ? [] : reach.reachRules.obeyedPaths.config),

@@ -92,7 +92,7 @@ const RECORDS = ["--heading", "--with-filename", "--null", "--line-number", "--m
 // The default lets a short pattern take 100 MB and a second before it is refused.
 const LIMITS = ["--regex-size-limit=10M", "--dfa-size-limit=100M"];
 
-/** Matches of several lines are told apart in JSON alone. */
+/** Only JSON output shows where one match of several lines ends and the next begins. */
 const MULTILINE = ["--multiline", "--json"];
 
 export const contentArgs = (

@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
-import { judgeReal, pathDenied, shownPath } from "../../policy/paths.ts";
+import { pathDenied, shownPath } from "../../policy/paths.ts";
 import type { Located } from "../reach/located.ts";
 import type { Reach } from "../reach/reach.ts";
 import type { Files } from "../read/files.ts";
@@ -118,11 +118,12 @@ export const searchContent = async (
   query: ContentQuery,
   parts: SearchParts,
   root: Located,
-  { rules, hasWithheldName }: Reach,
+  { rules, refuseRead }: Reach,
   signal: AbortSignal | undefined,
 ): Promise<ContentAnswer> => {
   const isFile = root.stats.isFile();
-  if (isFile && hasWithheldName(root.realPath)) throw pathDenied(query.root, "denylist", rules);
+  const refusal = isFile ? refuseRead(root.realPath, "content", root.stats) : undefined;
+  if (refusal !== undefined) throw pathDenied(query.root, refusal, rules);
   const filter = createFileFilter(isFile ? undefined : query.fileGlob, query.ignoreFiles);
   const realPath = createRealPath(root);
   const shown = (path: string): string => shownPath(realPath(path), rules.workspace);
@@ -137,10 +138,8 @@ export const searchContent = async (
     shown,
   };
   const snippets = createSnippets({ ...texts, shownPath: shown, exists });
-  const isCounted = (path: string): boolean => {
-    const real = realPath(path);
-    return filter.isMeant(path) && judgeReal(real, rules) === undefined && !hasWithheldName(real);
-  };
+  const isCounted = (path: string): boolean =>
+    filter.isMeant(path) && refuseRead(realPath(path), "content", "file") === undefined;
   const tally = createTally({
     pathOf: (bytes) => (isFile ? bytes.subarray(0, 0) : bytes.subarray(2)),
     isCounted,
@@ -153,7 +152,7 @@ export const searchContent = async (
     ...run,
     onUnread: (path) => {
       const isMeant = isCounted(path) || isDirectoryBelow(root, path);
-      if (isMeant && judgeReal(realPath(path), rules) === undefined) unread.add(shown(path));
+      if (isMeant && refuseRead(realPath(path), "name") === undefined) unread.add(shown(path));
     },
     args: contentArgs(query, filter, root.realPath, isFile ? "-" : "./"),
     cwd: isFile ? "/" : root.at,

@@ -1,7 +1,6 @@
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import type { ErrorCode } from "../../base/error-table.ts";
-import { judgeReal } from "../../policy/paths.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import type { Files } from "../read/files.ts";
 
@@ -121,12 +120,12 @@ const findRefused = async (
 export const hitSearchTexts =
   (source: HitSource, reach: Pick<CallerReach, "current">) =>
   async (lines: readonly string[], signal?: AbortSignal): Promise<readonly (string | undefined)[]> => {
-    const { rules, hasWithheldName } = reach.current();
+    const { rules, refuseRead } = reach.current();
     const rows = lines.map((line) => {
       if (isNote(line)) return { line, isAllowed: true };
       const hit = line.startsWith("{") ? (JSON.parse(line) as StoredHit) : undefined;
       const real = posix.resolve(rules.workspace, hit?.path ?? unquotePath(line));
-      const isAllowed = judgeReal(real, rules) === undefined && (hit === undefined || !hasWithheldName(real));
+      const isAllowed = refuseRead(real, hit === undefined ? "name" : "content", "file") === undefined;
       return { line, hit, isAllowed };
     });
     const stored = rows.flatMap(({ hit, isAllowed }) =>

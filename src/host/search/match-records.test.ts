@@ -56,10 +56,10 @@ const lines = fc
 
 const match = fc
   .tuple(lines, fc.integer({ min: 1, max: 9_999_999 }), fc.array(fc.nat(), { minLength: 1, maxLength: 6 }))
-  .map(([text, firstLine, places]) => ({
+  .map(([text, firstLine, offsets]) => ({
     lines: text,
     firstLine,
-    starts: [...new Set(places.map((place) => place % text.length))].toSorted((a, b) => a - b),
+    starts: [...new Set(offsets.map((offset) => offset % text.length))].toSorted((a, b) => a - b),
   }));
 
 const expected = ({ lines: text, firstLine, starts }: Match): number[] => [

@@ -1,6 +1,6 @@
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { compileGlob, isGlob } from "../../policy/globs.ts";
-import { judgeReal, shownPath } from "../../policy/paths.ts";
+import { shownPath } from "../../policy/paths.ts";
 import type { Located } from "../reach/located.ts";
 import type { Reach } from "../reach/reach.ts";
 import { createUnread, NOTHING_UNREAD } from "../read/unread.ts";
@@ -75,7 +75,7 @@ export const searchNames = async (
   query: NameQuery,
   parts: SearchParts,
   root: Located,
-  { rules }: Reach,
+  { rules, refuseRead }: Reach,
   signal: AbortSignal | undefined,
 ): Promise<NameAnswer> => {
   const isFile = root.stats.isFile();
@@ -105,7 +105,7 @@ export const searchNames = async (
   const end = await runRipgrep({
     ...run,
     onUnread: (path) => {
-      if (judgeReal(realPath(path), rules) === undefined) unread.add(shown(path));
+      if (refuseRead(realPath(path), "name") === undefined) unread.add(shown(path));
     },
     args: nameArgs(query, filter, root.realPath),
     cwd: root.at,
@@ -137,7 +137,7 @@ export const searchNames = async (
     page.map(({ bytes }) => bytes),
   );
   const paths = page
-    .filter(({ path, bytes }) => there.has(bytes) && judgeReal(realPath(path), rules) === undefined)
+    .filter(({ path, bytes }) => there.has(bytes) && refuseRead(realPath(path), "name") === undefined)
     .map(({ path }) => shown(path));
   const handle =
     total > query.maxResults

@@ -2,8 +2,8 @@ import { hash } from "node:crypto";
 import { lstatSync, readSync, type Stats } from "node:fs";
 import { LlmcError } from "../../base/error.ts";
 import { systemErrorCode } from "../../base/system-error.ts";
-import { judgeReal, shownPath } from "../../policy/paths.ts";
-import { createAccess } from "../reach/access.ts";
+import { shownPath } from "../../policy/paths.ts";
+import { type Access, createAccess } from "../reach/access.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import { sniff } from "../read/text-slice.ts";
 import { createUnread, type Unread } from "../read/unread.ts";
@@ -44,11 +44,21 @@ export type SourceRead =
   /** Not there, not a file, withheld or outside: nothing of it may be shown. */
   | { readonly kind: "none" };
 
+type Seen = Pick<Extract<SourceRead, { kind: "text" }>, "size" | "stamp" | "isRacy">;
+
+export type BytesRead =
+  | (Seen & { readonly kind: "bytes"; readonly bytes: Buffer })
+  | (Seen & { readonly kind: "large" | "unreadable" })
+  | { readonly kind: "unchanged" }
+  | { readonly kind: "none" };
+
 /** The files that an index is made of: what ignore files and the denylist leave, below all roots. */
 export interface SourceFiles {
   /** In order of their paths. `under` is a directory, given as paths are: only files below it. */
   list(signal?: AbortSignal, under?: { readonly path: string; readonly deep: boolean }): Promise<Listing>;
   read(path: string, maxBytes: number, signal?: AbortSignal, unlessStamp?: string): Promise<SourceRead>;
+  /** The file as it is, whatever its format. */
+  readBytes(path: string, maxBytes: number, signal?: AbortSignal): Promise<BytesRead>;
   /** Undefined: nothing is there that may be reached. */
   kindOf(path: string, signal?: AbortSignal): Promise<"file" | "dir" | undefined>;
 }
@@ -109,6 +119,34 @@ const listingTooSlow = (): LlmcError =>
     },
   );
 
+/** A file as it is, of those that the caller may read. */
+const readBytes = async (
+  access: Access,
+  path: string,
+  maxBytes: number,
+  signal: AbortSignal | undefined,
+  unlessStamp: string | undefined,
+): Promise<BytesRead> => {
+  const read = access(path, signal, async (located, { rules, refuseRead }): Promise<BytesRead> => {
+    const { realPath, stats } = located;
+    // Under another name it is another file's content: a link must not bring in what its target withholds.
+    const isItself = shownPath(realPath, rules.workspace) === path;
+    const isRefused = refuseRead(realPath, "content", stats) !== undefined;
+    if (!isItself || !stats.isFile() || isRefused) return { kind: "none" };
+    const seen = { size: stats.size, stamp: stampOf(stats), isRacy: isRacy(stats, Date.now()) };
+    if (seen.stamp === unlessStamp) return { kind: "unchanged" };
+    if (stats.size > maxBytes) return { kind: "large", ...seen };
+    const fd = await located.openContent().catch((error: unknown) => {
+      if (systemErrorCode(error) === "EACCES") return undefined;
+      throw error;
+    });
+    if (fd === undefined) return { kind: "unreadable", ...seen };
+    const bytes = readWhole(fd, stats.size, maxBytes);
+    return bytes === undefined ? { kind: "large", ...seen } : { kind: "bytes", ...seen, bytes };
+  });
+  return (await orGone(read)) ?? { kind: "none" };
+};
+
 export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
   const access = createAccess(options.reach);
 
@@ -119,14 +157,13 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
     onUnread: (path: string) => void,
     signal: AbortSignal | undefined,
   ): Promise<boolean> =>
-    access(requestedPath, signal, async (root, { rules, hasWithheldName }) => {
+    access(requestedPath, signal, async (root, { rules, refuseRead }) => {
       let isCut = false;
       const shownRoot = shownPath(root.realPath, rules.workspace);
       const take = (name: string): void => {
         const realPath = root.realPath === "/" ? `/${name}` : `${root.realPath}/${name}`;
         // A name that is not UTF-8 could not be read by it.
-        if (name.includes("\uFFFD") || judgeReal(realPath, rules) !== undefined || hasWithheldName(realPath))
-          return;
+        if (name.includes("\uFFFD") || refuseRead(realPath, "content", "file") !== undefined) return;
         const path = below(shownRoot, name);
         if (known.has(path)) return;
         const stats = lstatSync(`${root.at}/${name}`, { throwIfNoEntry: false });
@@ -149,7 +186,7 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
         signal,
         onUnread: (name) => {
           const realPath = root.realPath === "/" ? `/${name}` : `${root.realPath}/${name}`;
-          if (judgeReal(realPath, rules) === undefined) onUnread(below(shownRoot, name));
+          if (refuseRead(realPath, "name") === undefined) onUnread(below(shownRoot, name));
         },
         take: createNameParser((bytes) => take(bytes.toString("utf8", 2))),
       });
@@ -180,27 +217,15 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
 
     kindOf: (path, signal) => orGone(access(path, signal, ({ stats }) => (stats.isFile() ? "file" : "dir"))),
 
+    readBytes: (path, maxBytes, signal) => readBytes(access, path, maxBytes, signal, undefined),
+
     read: async (path, maxBytes, signal, unlessStamp) => {
-      const read = access(path, signal, async (located, { rules, isWithheld }): Promise<SourceRead> => {
-        const { realPath, stats } = located;
-        // Under another name it is another file's content: a link must not bring in what its target withholds.
-        const isItself = shownPath(realPath, rules.workspace) === path;
-        if (!isItself || !stats.isFile() || isWithheld(realPath, stats)) return { kind: "none" };
-        const seen = { size: stats.size, stamp: stampOf(stats), isRacy: isRacy(stats, Date.now()) };
-        if (seen.stamp === unlessStamp) return { kind: "unchanged" };
-        if (stats.size > maxBytes) return { kind: "large", ...seen };
-        const fd = await located.openContent().catch((error: unknown) => {
-          if (systemErrorCode(error) === "EACCES") return undefined;
-          throw error;
-        });
-        if (fd === undefined) return { kind: "unreadable", ...seen };
-        const bytes = readWhole(fd, stats.size, maxBytes);
-        if (bytes === undefined) return { kind: "large", ...seen };
-        const text = decode(bytes);
-        if (text === undefined) return { kind: "binary", ...seen };
-        return { kind: "text", ...seen, hash: hash("sha256", bytes, "base64url"), text };
-      });
-      return (await orGone(read)) ?? { kind: "none" };
+      const found = await readBytes(access, path, maxBytes, signal, unlessStamp);
+      if (found.kind !== "bytes") return found;
+      const { bytes, size, stamp, isRacy } = found;
+      const text = decode(bytes);
+      if (text === undefined) return { kind: "binary", size, stamp, isRacy };
+      return { kind: "text", size, stamp, isRacy, hash: hash("sha256", bytes, "base64url"), text };
     },
   };
 };

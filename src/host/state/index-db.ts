@@ -33,6 +33,7 @@ export const createIndexDb = ({ tables, version, ...options }: IndexDbOptions): 
       keepsQuarantined: "last",
       hasMemoryFallback: true,
       isDamage: (error) => isDamaged(error) || lacksTables(error),
+      home: "workspace",
     },
     options,
   );

@@ -44,17 +44,17 @@ afterEach(() => {
 
 const module = fileURLToPath(new URL("./state-db.ts", import.meta.url));
 
-const run = async (code: string): Promise<{ readonly exit: unknown; readonly said: string }> => {
+const run = async (code: string): Promise<{ readonly exit: unknown; readonly output: string }> => {
   const args = ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", code];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
+  let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
+      output += text;
     });
   }
   const exit = await new Promise((resolve) => child.once("close", resolve));
-  return { exit, said };
+  return { exit, output };
 };
 
 const addHandle = (db: Database, id: string): void =>
@@ -119,7 +119,7 @@ describe("the file", () => {
 });
 
 describe("FAIL-D7 a damaged file", () => {
-  const asides = (): string[] =>
+  const quarantined = (): string[] =>
     readdirSync(ownState(workspace)).filter((name) => /\.corrupt-[^-]+-[^-]+-[^-]+$/.test(name));
 
   it.each([
@@ -129,7 +129,7 @@ describe("FAIL-D7 a damaged file", () => {
       "lacks tables",
       () => {
         const other = make();
-        other.db().exec("DROP TABLE leases");
+        other.db().exec("DROP TABLE te_calls");
         other.close();
       },
     ],
@@ -140,7 +140,7 @@ describe("FAIL-D7 a damaged file", () => {
     expect(handleIds(state)).toEqual([]);
     addHandle(state, "b");
     expect(handleIds(make())).toEqual(["b"]);
-    expect(asides()).toHaveLength(1);
+    expect(quarantined()).toHaveLength(1);
     expect(warnings).toEqual([expect.stringContaining("state.db.corrupt-")]);
   });
 
@@ -155,7 +155,7 @@ describe("FAIL-D7 a damaged file", () => {
     expect(() => handleIds(other)).toThrow(expect.objectContaining({ code: "unavailable", retryable: true }));
     addHandle(other, "b");
     expect(handleIds(state)).toEqual(["b"]);
-    expect(asides()).toHaveLength(1);
+    expect(quarantined()).toHaveLength(1);
     expect(warnings).toHaveLength(1);
     other.close();
   });
@@ -202,18 +202,18 @@ describe("a transaction", () => {
       for (let i = 0; i < 20; i++) await state.transactSoon(() =>
         state.sql("INSERT INTO handles (id, principal, kind, source, created, expires, blob, file_version) VALUES (?, 'local', 'output', '', 0, 0, NULL, NULL)").run(process.pid + "-" + i));`;
     const ends = await Promise.all(Array.from({ length: 6 }, () => run(code)));
-    for (const end of ends) expect(end).toEqual({ exit: 0, said: "" });
+    for (const end of ends) expect(end).toEqual({ exit: 0, output: "" });
     expect(handleIds(state)).toHaveLength(120);
   });
 });
 
 it("a program that keeps nothing does not load SQLite", async () => {
-  const { exit, said } = await run(`
+  const { exit, output } = await run(`
     import { createStateDb } from ${JSON.stringify(module)};
     const state = createStateDb({ workspace: ${JSON.stringify(workspace)}, userState: ${JSON.stringify(USER_STATE)}, onWarning: () => {} });
     const isLoaded = () => process.moduleLoadList.some((name) => name.endsWith(" sqlite"));
     console.log(state.exists(), isLoaded());
     state.db();
     console.log(state.exists(), isLoaded());`);
-  expect({ exit, said }).toEqual({ exit: 0, said: "false false\ntrue true\n" });
+  expect({ exit, output }).toEqual({ exit: 0, output: "false false\ntrue true\n" });
 });

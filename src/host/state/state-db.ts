@@ -4,11 +4,10 @@ import { createDatabase, type Database } from "./database/database.ts";
 import type { DatabaseKind, DatabaseOptions } from "./database/open-database.ts";
 import { isDamaged } from "./database/sqlite-failure.ts";
 import { HANDLE_TABLES } from "./handles/store.ts";
-import { LOCK_TABLES } from "./locks/table.ts";
 import { USAGE_TABLES } from "./usage/usage.ts";
 
 /** Of the tables. Earlier ones were never released: such a database is made again. */
-const VERSION = 6;
+const VERSION = 7;
 
 const STATE_DATABASE: DatabaseKind = {
   name: "state.db",
@@ -16,14 +15,14 @@ const STATE_DATABASE: DatabaseKind = {
   schema: {
     version: VERSION,
     migrate: (from) => {
-      if (from === 0) return [LOCK_TABLES, HANDLE_TABLES, USAGE_TABLES];
+      if (from === 0) return [HANDLE_TABLES, USAGE_TABLES];
       if (from === VERSION) return [];
       if (from < VERSION) return undefined;
       throw new LlmcError("unavailable", `The state database in ${STATE_DIR} was made by a newer llmc.`, {
         hint: `Update this one, or remove ${STATE_DIR}: handles and the index are then lost.`,
       });
     },
-    tables: ["leases", "fences", "blobs", "chunks", "handles", "te_calls", "te_sessions"],
+    tables: ["blobs", "chunks", "handles", "te_calls", "te_sessions"],
     pragmas: "PRAGMA foreign_keys = ON",
     // The file shrinks when handles are removed.
     creationPragmas: "PRAGMA auto_vacuum = INCREMENTAL",
@@ -33,7 +32,8 @@ const STATE_DATABASE: DatabaseKind = {
   keepsQuarantined: "all",
   hasMemoryFallback: false,
   isDamage: isDamaged,
+  home: "workspace",
 };
 
-/** Locks, handles and usage in `state.db`. */
+/** Handles and usage in `state.db`. */
 export const createStateDb = (options: DatabaseOptions): Database => createDatabase(STATE_DATABASE, options);

@@ -20,7 +20,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /** Does not follow links or block on pipes; a file that is too large is refused. */
-const readRegular = (path: string): Buffer => {
+export const readRegular = (path: string): Buffer => {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(fd);
@@ -32,7 +32,8 @@ const readRegular = (path: string): Buffer => {
   }
 };
 
-const sha256 = (content: string | Buffer): string => createHash("sha256").update(content).digest("hex");
+export const sha256 = (content: string | Buffer): string =>
+  createHash("sha256").update(content).digest("hex");
 
 /** Digests of all regular files below the folder; links, pipes and the like are left out, and so cannot be loaded. */
 export const digestFolder = (folder: string): Digests => {

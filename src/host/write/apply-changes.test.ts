@@ -74,11 +74,11 @@ describe.each(WAYS)("REQ-F11 changing many files %s", (_way, locate) => {
   it("a dry run checks everything and writes nothing", async () => {
     const before = snapshot();
     const changes = [update("b.txt", "B"), create("new/d.txt"), remove("src/a.txt"), rename("c.txt", "x/c2")];
-    const told = await writes.applyAll(changes, DRY);
+    const preview = await writes.applyAll(changes, DRY);
     expect(snapshot()).toEqual(before);
     expect(existsSync(at("new"))).toBe(false);
     await refused(writes.applyAll([...changes, fails("b2.txt")], DRY), "file_not_found");
-    expect(told).toEqual(await writes.applyAll(changes, WET));
+    expect(preview).toEqual(await writes.applyAll(changes, WET));
     expect(await writes.applyAll([], WET)).toEqual([]);
   });
 

@@ -38,12 +38,14 @@ const readSource = async (
   maxBytes: number,
   { reach, signal }: Copy,
 ): Promise<Buffer> => {
-  if (reach.isWithheld(file.realPath)) throw copyDenied(file.requestedPath, "secret");
+  if (reach.refuseRead(file.realPath, "content") !== undefined)
+    throw copyDenied(file.requestedPath, "secret");
   if (reach.isProtectedFile(stats)) throw copyDenied(file.requestedPath, "config");
   if (stats.size > BigInt(maxBytes)) throw tooLarge();
   const bytes = await readHeld(file, stats, (fd) => {
     // A secret may have a second, harmless name.
-    if (reach.isWithheld(file.realPath, fstatSync(fd))) throw copyDenied(file.requestedPath, "secret");
+    if (reach.refuseRead(file.realPath, "content", fstatSync(fd)) !== undefined)
+      throw copyDenied(file.requestedPath, "secret");
     return readWhole(fd, Number(stats.size), signal);
   });
   if (bytes === RETRY) throw changedMeanwhile(file.requestedPath);

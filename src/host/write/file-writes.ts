@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import type { Actor } from "../../policy/reach.ts";
+import type { Actor } from "../../policy/reach-table.ts";
 import { createOwners } from "../os/process-owner.ts";
 import { openSecretKey } from "../own-files/secret-key.ts";
 import type { StateLocation } from "../own-files/state-folder.ts";
@@ -25,6 +25,8 @@ export interface FileWritesOptions {
   readonly locks: Locks;
   /** The user's own folder for state, which holds the key that the journal is signed with. */
   readonly userState: string;
+  /** Waits until it is known what must not be written. */
+  readonly ready?: () => Promise<void>;
   /** Whose row of the reach table counts; by default, that of the file tools. */
   readonly actor?: Actor;
   /** Largest file that is edited as text, in bytes. */
@@ -42,6 +44,7 @@ const locationOf =
 export const createFileWrites = (options: FileWritesOptions): FileWrites => {
   const { reach } = options;
   const context: WriteContext = {
+    ready: options.ready ?? (async () => {}),
     currentReach: () => writeReachOf(reach.current(), options.actor),
     locks: options.locks,
     journal: createWriteJournal(locationOf(options), createOwners(process.pid)),

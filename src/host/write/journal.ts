@@ -173,7 +173,7 @@ export const createWriteJournal = (openLocation: () => StateLocation, owners: Ow
   };
 
   return {
-    /** Gives the function to call once the file has got its name or is gone. */
+    /** Returns the function to call once the file has got its name or is gone. */
     noteTemp: (note: TempNote): (() => void) => {
       try {
         const { fd, name, head } = currentLog();
@@ -191,7 +191,7 @@ export const createWriteJournal = (openLocation: () => StateLocation, owners: Ow
       };
     },
 
-    /** Gives the function that ends it: from then on the change is done for good. */
+    /** Returns the function that ends it: from then on the change is done for good. */
     record: async (change: ChangeRecord): Promise<() => Promise<void>> => {
       const name = newName(RECORD_SUFFIX);
       try {

@@ -46,7 +46,7 @@ const openBelow = async (
 };
 
 /**
- * Makes the missing directories one by one, each through the descriptor of the one above. Gives the last, which the
+ * Makes the missing directories one by one, each through the descriptor of the one above. Returns the last, which the
  * caller closes, beside the one that was found first; `made` gets the real paths of the new ones, outermost first.
  */
 export const makeMissing = async (

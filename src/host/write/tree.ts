@@ -164,7 +164,7 @@ const removeOne = (remove: () => void): number => {
   }
 };
 
-const emptyDir = async (dir: OpenDir, walk: Walk, lease: Lease): Promise<number> => {
+const emptyDir = async (dir: OpenDir, walk: Walk, lease: Pick<Lease, "commit">): Promise<number> => {
   let removed = 0;
   const removeAll = (entries: readonly Entry[], remove: (at: Buffer) => void): void => {
     if (entries.length === 0) return;
@@ -232,4 +232,26 @@ export const emptyTree = (
 ): Promise<number> => {
   const walk = walkAt(target, judge, signal);
   return emptyDir(openDir(target.at, "", 0, walk), walk, lease);
+};
+
+/** For what nobody but us works on. */
+const NO_LEASE: Pick<Lease, "commit"> = { commit: (step) => step() };
+
+/**
+ * Removes what is at a name in a directory that is held (`/proc/self/fd/…/NAME`), with all that is below it; nothing where
+ * it has gone. Node's own `rm` goes by paths, and would follow a folder that a running program exchanges for a link.
+ */
+export const removeTree = async (at: string, requestedPath: string): Promise<void> => {
+  const walk: Walk = { requestedPath, isPinned: true, judge: () => {}, signal: undefined };
+  for (let pass = 0; pass < MAX_PASSES; pass++) {
+    const stats = lstatSync(at, { throwIfNoEntry: false });
+    if (stats === undefined) return;
+    const name = Buffer.from(at);
+    const top = stats.isDirectory()
+      ? tryOpen({ at: name, path: "", isDirectory: true, isFile: false, stats: () => stats }, 0, walk)
+      : undefined;
+    if (top !== undefined) await emptyDir(top, walk, NO_LEASE);
+    removeOne(() => (top === undefined ? unlinkSync(at) : rmdirSync(at)));
+  }
+  throw changedMeanwhile(requestedPath);
 };

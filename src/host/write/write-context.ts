@@ -12,6 +12,8 @@ import type { Lockable, WriteTarget } from "./write-target.ts";
 
 /** What every change works with. */
 export interface WriteContext {
+  /** Waits until it is known what must not be written. */
+  readonly ready: () => Promise<void>;
   readonly currentReach: () => WriteReach;
   readonly locks: Locks;
   readonly journal: WriteJournal;
@@ -41,6 +43,8 @@ export const underLock = async <F extends Lockable, T>(
     const reach = context.currentReach();
     const first = await find(reach);
     first.close();
+    // What names alone refuse needs no scan, which takes its time where the roots are large.
+    await context.ready();
     const locked = async (lease: Lease): Promise<T | typeof RETRY> => {
       stopIfAborted(signal);
       const found = await find(reach);

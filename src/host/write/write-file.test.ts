@@ -304,11 +304,11 @@ describe.each(WAYS)("writing a file %s", (_way, locate) => {
     });
 
     it("refuses a missing file, with the name that was likely meant", async () => {
-      const said = await refused(
+      const message = await refused(
         writes.update("src/a.tx", (text) => text),
         "file_not_found",
       );
-      expect(said).toContain('Did you mean "a.txt"?');
+      expect(message).toContain('Did you mean "a.txt"?');
     });
 
     it("refuses a file over the limit without reading it", async () => {

@@ -1,14 +1,7 @@
 import { statSync } from "node:fs";
-import { judgeReal, pathDenied } from "../../policy/paths.ts";
-import {
-  type Actor,
-  entriesAt,
-  judgeRemoval,
-  judgeWrite,
-  REACH,
-  type ReachId,
-  writeDenied,
-} from "../../policy/reach.ts";
+import { pathDenied } from "../../policy/paths.ts";
+import { entriesAt, judgeRemoval, judgeWrite, writeDenied } from "../../policy/reach.ts";
+import { type Actor, OBEYED_IDS, REACH, type ReachId } from "../../policy/reach-table.ts";
 import type { Reach } from "../reach/reach.ts";
 
 /** The rules of one write, as they are at its start. The `refuse…` functions throw. */
@@ -35,7 +28,7 @@ const isSameThing = (path: string, file: { readonly dev: bigint; readonly ino: b
 export const writeReachOf = (reach: Reach, actor: Actor = "tools"): WriteReach => {
   const { rules, reachRules } = reach;
   const refuseOutside: WriteReach["refuseOutside"] = (requestedPath, realPath) => {
-    const refusal = judgeReal(realPath, rules);
+    const refusal = reach.refuseRead(realPath, "name");
     if (refusal !== undefined) throw pathDenied(requestedPath, refusal, rules);
   };
   return {
@@ -47,8 +40,8 @@ export const writeReachOf = (reach: Reach, actor: Actor = "tools"): WriteReach =
       ),
     isRoot: (path) => path === "/" || reachRules.roots.includes(path),
     isProtectedFile: (file) => {
-      const { config, modules, models } = reachRules.obeyedPaths;
-      return [...config, ...modules, ...models].some((path) => isSameThing(path, file));
+      const closed = OBEYED_IDS.filter((id) => !REACH[id].write.includes(actor));
+      return closed.flatMap((id) => reachRules.obeyedPaths[id]).some((path) => isSameThing(path, file));
     },
     refuseOutside,
     refuseTarget: (requestedPath, realPath) => {

@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { systemErrorCode } from "../../base/system-error.ts";
 import { quoteForMessage } from "../../base/text.ts";
-import { judgeWritten, pathDenied, resolveRequestedPath } from "../../policy/paths.ts";
+import { pathDenied, resolveRequestedPath } from "../../policy/paths.ts";
 import { writeDenied } from "../../policy/reach.ts";
 import { fsyncAsync, lstatAsync } from "../reach/descriptor.ts";
 import { explainFailure } from "../reach/explain-failure.ts";
@@ -64,9 +64,9 @@ export const syncDirectory = async (dir: Located): Promise<void> => {
   }
 };
 
-const resolvePath = (requestedPath: string, { rules }: WriteReach): string => {
+const resolvePath = (requestedPath: string, { rules, refuseWritten }: WriteReach): string => {
   const path = resolveRequestedPath(requestedPath, rules.workspace);
-  const refusal = judgeWritten(path, rules);
+  const refusal = refuseWritten(path);
   if (refusal !== undefined) throw pathDenied(requestedPath, refusal, rules);
   return path;
 };

@@ -5,12 +5,13 @@ import { currentToken, tokenRevoked } from "../auth/revocation.ts";
 import { ANONYMOUS, type Identity, type Token } from "../auth/token-registry.ts";
 import type { GuessLimiter } from "../limits/guess-limiter.ts";
 import type { RateDecision, RateLimit, RateLimiter } from "../limits/rate-limiter.ts";
+import { MalformedRequest } from "../requests/errors.ts";
 import { type InFlightRequest, type InFlightRequests, serverStopping } from "../requests/in-flight.ts";
 import { clientAddress, type Proxies } from "./client-address.ts";
 import { createHostAndOriginCheck } from "./host-and-origin.ts";
 
 /** Which limit refused a request; also the label of its metric. */
-export type RefusalReason = "auth" | "guesses" | "rate" | "lane";
+export type RefusalReason = "auth" | "guesses" | "rate" | "lane" | "forbidden" | "malformed";
 
 /** What a route asks of its callers beyond a valid token. */
 export interface RouteAccess {
@@ -91,6 +92,21 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
     );
   };
 
+  /** A check of which nothing else records that it refused. */
+  const recorded = (request: IncomingMessage, inFlight: InFlightRequest, check: () => void): void => {
+    try {
+      check();
+    } catch (thrown) {
+      inFlight.isRecorded = true;
+      parts.onRefused(thrown instanceof MalformedRequest ? "malformed" : "forbidden", {
+        address: clientAddress(request, parts.proxies),
+        ...(inFlight.identity && { token_name: inFlight.identity.name }),
+        correlation_id: inFlight.correlationId,
+      });
+      throw thrown;
+    }
+  };
+
   /** The rights that an identity has now, which may be fewer than when its connection was opened. */
   const refresh = (identity: Identity): Identity => {
     if (parts.auth().mode === "none") return ANONYMOUS;
@@ -107,12 +123,12 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
       { open = false, duringDrain = false, action }: RouteAccess,
     ): Promise<void> => {
       if (!duringDrain) refuseDuringDrain();
-      checkHostAndOrigin(request);
+      recorded(request, inFlight, () => checkHostAndOrigin(request));
       if (open) return;
       const identity = identify(request, inFlight);
       inFlight.identity = identity;
       await countRequest(identity, inFlight);
-      if (action !== undefined) parts.permit(action, identity);
+      if (action !== undefined) recorded(request, inFlight, () => parts.permit(action, identity));
     },
     /** The same for a message on an open connection. */
     authorizeMessage: async (opened: Identity, inFlight: InFlightRequest): Promise<Identity> => {
@@ -123,6 +139,11 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
       return identity;
     },
     refresh,
+    /** What an identity may do now; nothing where its token was revoked. */
+    scopesNow: (identity: Identity): Identity["scopes"] =>
+      parts.auth().mode === "none"
+        ? ANONYMOUS.scopes
+        : (currentToken(identity, parts.tokens())?.scopes ?? new Set()),
   };
 };
 

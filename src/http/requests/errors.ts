@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { LlmcError, renderForHttp, toLlmcError } from "../../base/error.ts";
+import { LlmcError, renderForHttp, renderForInvoke, toLlmcError } from "../../base/error.ts";
 import { ERROR_TABLE } from "../../base/error-table.ts";
 
 const fastifyStatus = (thrown: unknown): unknown =>
@@ -50,13 +50,20 @@ const renderForMcp = (error: LlmcError) => ({
 
 const MCP_BODY_ERRORS = new Set<LlmcError["code"]>(["invalid_args", "unsupported_media"]);
 
+/** Of requests that never became a call. */
+const MALFORMED = new Set<LlmcError["code"]>(["invalid_args", "unsupported_media", "file_too_large"]);
+
 /** Answers with the error envelope of the endpoint. */
 export const createErrorHandler =
-  (onInternal: (error: LlmcError, correlationId: string) => void) =>
+  (
+    onInternal: (error: LlmcError, correlationId: string) => void,
+    onMalformed: (request: FastifyRequest) => void,
+  ) =>
   (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const error = translate(thrown);
     const status = statusOf(error);
     if (error.code === "internal_error") onInternal(error, request.id);
+    if (MALFORMED.has(error.code) && request.inFlight?.isRecorded === false) onMalformed(request);
     if (error.code === "auth_failed") reply.header("www-authenticate", "Bearer");
     const afterMs = retryAfterMs(error);
     if (afterMs !== undefined) reply.header("retry-after", Math.max(1, Math.ceil(afterMs / 1000)));
@@ -64,6 +71,8 @@ export const createErrorHandler =
     if (request.routeOptions.url === "/mcp" && MCP_BODY_ERRORS.has(error.code)) {
       return reply.code(error.code === "invalid_args" ? 400 : status).send(renderForMcp(error));
     }
+    if (request.routeOptions.url === "/invoke")
+      return reply.code(status).send(renderForInvoke(error, request.id, new Date().toISOString()));
     return reply.code(status).send(renderForHttp(error, request.id));
   };
 

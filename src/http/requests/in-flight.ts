@@ -8,6 +8,8 @@ export interface InFlightRequest {
   identity: Identity | undefined;
   /** Under which the log speaks of it. */
   correlationId: string;
+  /** Whether what becomes of it is written down already: by the call that it became, or as a refusal. */
+  isRecorded: boolean;
   /** Fires when the client leaves, the token is revoked or the server gives up waiting. */
   readonly signal: AbortSignal;
   abort(reason?: LlmcError): void;
@@ -41,6 +43,7 @@ export const createInFlightRequests = () => {
       const request: InFlightRequest = {
         identity: undefined,
         correlationId,
+        isRecorded: false,
         signal: controller.signal,
         abort: (reason) => controller.abort(reason),
         end: (clientGone) => {

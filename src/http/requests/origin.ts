@@ -13,6 +13,7 @@ interface OriginFacts {
   readonly sessionId: string;
   readonly signal: Origin["signal"];
   readonly progress?: Origin["progress"];
+  readonly mayNow?: Origin["mayNow"];
 }
 
 const headerOf = (headers: IncomingHttpHeaders, name: string): string | undefined => {
@@ -50,5 +51,6 @@ export const originOf = (settings: CoreSettings, facts: OriginFacts): Origin => 
     signal: facts.signal,
     traceparent: headerOf(headers, "traceparent"),
     progress: facts.progress,
+    mayNow: facts.mayNow,
   };
 };

@@ -55,7 +55,7 @@ const askModel = (
       },
       // The text goes to a model, which may be remote and cost money. Checked here and not with the route, because the
       // model may have been configured while the body arrived.
-      { timeoutMs, also: ["ask_model"], backend: "the model" },
+      { timeoutMs, also: ["ask_model"] },
     ),
   );
 

@@ -95,6 +95,16 @@ export const healthAnswer = z.object({
     .describe("Number of errors in policy files; the last good policies are in force."),
 });
 
+export const invokeErrorAnswer = z.object({
+  error: z.object({
+    code: z.string().describe("VALIDATION_ERROR, PERMISSION_DENIED, RESOURCE_NOT_FOUND, …"),
+    message: z.string(),
+    details: z.record(z.string(), z.unknown()),
+    request_id: z.string(),
+    timestamp: z.string().describe("ISO 8601"),
+  }),
+});
+
 export const errorAnswer = z.object({
   code: z.string().describe("AUTH_FAILED, FORBIDDEN, BAD_ARGS, NOT_FOUND, TOO_LARGE, RATE_LIMITED, …"),
   message: z.string(),

@@ -36,30 +36,34 @@ export const identityOf = ({ identity }: InFlightRequest): Identity => {
 
 /** Who sent a request, as the core knows callers. */
 export const originOfRequest = (
-  core: Core,
+  { core, authorizer }: Pick<RouteContext, "core" | "authorizer">,
   request: FastifyRequest,
   sessionId: string,
   progress?: Origin["progress"],
-): Origin =>
-  originOf(core.settings(), {
-    identity: identityOf(request.inFlight),
+): Origin => {
+  const identity = identityOf(request.inFlight);
+  request.inFlight.isRecorded = true;
+  return originOf(core.settings(), {
+    identity,
     headers: request.headers,
     correlationId: request.id,
     route: request.routeOptions.url ?? "other",
     sessionId,
     signal: request.inFlight.signal,
     progress,
+    mayNow: () => authorizer.scopesNow(identity),
   });
+};
 
 /** Does the work of a request as a call of its token, within the token's concurrency limit. */
 export const asCall = <T>(
-  { core, concurrency }: RouteContext,
+  context: RouteContext,
   request: FastifyRequest,
   sessionId: string,
   work: (origin: Origin) => Promise<T>,
   progress?: Origin["progress"],
 ): Promise<T> => {
-  const origin = originOfRequest(core, request, sessionId, progress);
+  const origin = originOfRequest(context, request, sessionId, progress);
   const { name } = identityOf(request.inFlight);
-  return concurrency.run(name, request.inFlight.signal, () => work(origin), request.id);
+  return context.concurrency.run(name, request.inFlight.signal, () => work(origin), request.id);
 };

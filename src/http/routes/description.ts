@@ -10,7 +10,8 @@ interface DescriptionParts {
 }
 
 /** `/openapi.json`, and at `/docs` a page to try the endpoints. */
-export const addDescriptionRoutes = ({ app, core }: RouteContext, parts: DescriptionParts): void => {
+export const addDescriptionRoutes = (context: RouteContext, parts: DescriptionParts): void => {
+  const { app, core } = context;
   app.get("/openapi.json", async (request) => {
     const { mode, header } = parts.auth();
     const outputs = (await core.preview("classic")).flatMap(({ name, outputSchema }) =>
@@ -18,7 +19,7 @@ export const addDescriptionRoutes = ({ app, core }: RouteContext, parts: Descrip
     );
     return describeApi({
       version: parts.version,
-      tools: core.listTools(originOfRequest(core, request, request.id).caller),
+      tools: core.listTools(originOfRequest(context, request, request.id).caller),
       outputs: new Map(outputs),
       header,
       needsToken: mode === "token",

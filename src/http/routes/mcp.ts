@@ -19,7 +19,7 @@ const staysOpen = (request: FastifyRequest): boolean =>
 
 /** `/mcp`: the protocol itself, with the identity of the token. */
 export const addMcpRoute = (
-  { app, concurrency, connections }: RouteContext,
+  { app, authorizer, concurrency, connections }: RouteContext,
   mcp: FetchLikeMcpHandler,
   maxRequestBytes: number,
 ): void => {
@@ -46,7 +46,8 @@ export const addMcpRoute = (
         // The handler reads the id from the request, so that both sides log the same one.
         raw.headers["x-correlation-id"] = request.id;
         // The secret itself is not passed on.
-        const auth = { token: "", clientId: principal, scopes: [...scopes], extra: { name, hold } };
+        const extra = { name, hold, mayNow: () => authorizer.scopesNow(identity) };
+        const auth = { token: "", clientId: principal, scopes: [...scopes], extra };
         const known = Object.assign(raw, { auth });
         return handle(known as Parameters<typeof handle>[0], reply.raw, body);
       };

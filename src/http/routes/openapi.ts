@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { PublishedTool } from "../../core/publish.ts";
+import { invokeAnswer, invokeBody } from "../../link/invoke.ts";
 import {
   agentAnswer,
   agentBody,
@@ -7,6 +8,7 @@ import {
   bootloadBody,
   errorAnswer,
   healthAnswer,
+  invokeErrorAnswer,
   searchAnswer,
   searchBody,
   toolBody,
@@ -117,6 +119,18 @@ const pathsOf = (facts: DescriptionFacts): Json => ({
       "text/event-stream": { schema: { type: "string" } },
     },
   }),
+  "/invoke": {
+    post: {
+      operationId: "invoke",
+      summary:
+        "Call a tool in the shapes of the Unix socket, for programs that know those; not served in air-gapped mode.",
+      requestBody: { required: true, content: json(ref("InvokeRequest")) },
+      responses: {
+        200: answer("The tool's own document.", ref("InvokeAnswer")),
+        default: answer("The call failed, with the status of the other endpoints.", ref("InvokeError")),
+      },
+    },
+  },
   "/invoke_agent": post(
     "invoke_agent",
     "Send a message to an agent role. The model of mcp.llm.agent_model answers with context of the workspace, which needs the scope egress; without a model the message is only acknowledged.",
@@ -188,6 +202,9 @@ export const describeApi = (facts: DescriptionFacts): Json => ({
     schemas: {
       ToolRequest: toolVariants(facts.tools),
       ToolAnswer: toolAnswers(facts),
+      InvokeRequest: schemaOf(invokeBody, "input"),
+      InvokeAnswer: schemaOf(invokeAnswer, "output"),
+      InvokeError: schemaOf(invokeErrorAnswer, "output"),
       AgentRequest: schemaOf(agentBody, "input"),
       AgentAnswer: schemaOf(agentAnswer, "output"),
       SearchRequest: schemaOf(searchBody, "input"),

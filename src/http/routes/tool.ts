@@ -1,6 +1,6 @@
 import type { z } from "zod";
+import { payloadOf } from "../../core/payload.ts";
 import { validateArguments } from "../../core/validate.ts";
-import { payloadOf } from "../requests/payload.ts";
 import { toolBody } from "./bodies.ts";
 import { asCall, type RouteContext } from "./context.ts";
 import { streamed, wantsEvents } from "./streamed.ts";

@@ -4,13 +4,13 @@ import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import { z } from "zod";
 import { LlmcError, renderForHttp, toLlmcError } from "../../base/error.ts";
 import { parseGuardedBytes } from "../../base/json-guard.ts";
+import { payloadOf } from "../../core/payload.ts";
 import { validateArguments } from "../../core/validate.ts";
 import type { Identity } from "../auth/token-registry.ts";
 import { renderRawError } from "../requests/errors.ts";
 import { progressData, type StreamEvent } from "../requests/event-stream.ts";
 import type { InFlightRequest } from "../requests/in-flight.ts";
 import { originOf } from "../requests/origin.ts";
-import { payloadOf } from "../requests/payload.ts";
 import { toolBody } from "./bodies.ts";
 import { identityOf, type RouteContext } from "./context.ts";
 import { serveControlFrames } from "./web-socket-control.ts";
@@ -109,6 +109,7 @@ const call = async (
     route: "websocket",
     sessionId: message.session_id,
     signal,
+    mayNow: () => authorizer.scopesNow(identity),
     progress: async (...step) => send(session, message.id, "progress", progressData(...step)),
   });
   const { name: tool, args } = message;

@@ -23,20 +23,22 @@ interface Action extends Who {
   readonly tool: string;
   /** `read`, `write`, `execute` or `egress`: of the tool, or of what it was about to do; empty where no tool was found. */
   readonly effect: string;
-  /** The family that policy decides on the tool with: `admin`. */
+  /** The family that policy decides on the tool with: `admin` or `kb`. */
   readonly action_group?: string;
   /** Null where the call failed before policy was asked. */
   readonly decision: AuditDecision | null;
 }
 
 /** What is decided on while a tool runs. */
-type About = "program" | "path" | "host" | "files";
+type About = "program" | "path" | "host" | "collection" | "flow" | "files";
 
 interface Decided {
   /** The action of policy, where it is not the tool itself. */
   readonly action?: string;
   readonly program?: string;
   readonly host?: string;
+  readonly collection?: string;
+  readonly flow?: string;
   /** Of a path, and of a program whose name is not a plain one. */
   readonly resource_digest?: string;
 }
@@ -84,7 +86,7 @@ type QuestionEntry = Action &
   Where & {
     readonly kind: "question";
     readonly about: About | "call";
-    readonly answer: "once" | "session" | "never" | "declined";
+    readonly answer: "once" | "session" | "never" | "declined" | "unanswered";
   } & Decided;
 
 /** The operator has allowed something for good, or no longer allows it. */
@@ -111,6 +113,21 @@ type ModelCallEntry = Who & {
   readonly outcome: Outcome;
 };
 
+/** An analysis has ended: what it was about and what it cost, as far as that is known. */
+type AnalysisEntry = Who & {
+  readonly kind: "analysis";
+  readonly tool: string;
+  readonly asked_model: string;
+  readonly bytes_read: number | null;
+  readonly cost_usd: number;
+  readonly calls: number;
+  readonly turns: number;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  readonly duration_ms: number;
+  readonly outcome: Outcome;
+};
+
 /**
  * What the audit trail records: names, sizes, codes and digests. No content, no values of arguments, no keys. A new kind
  * of event is one more member here; chains, files and commands know nothing of kinds.
@@ -121,7 +138,8 @@ export type AuditEntry =
   | RefusalEntry
   | QuestionEntry
   | GrantEntry
-  | ModelCallEntry;
+  | ModelCallEntry
+  | AnalysisEntry;
 
 /** The audit trail as callers see it. */
 export interface AuditTrail {
@@ -131,4 +149,8 @@ export interface AuditTrail {
   record(entry: AuditEntry): void;
   /** The same for a call that only reads: its record may be made and written shortly after its answer. */
   recordRead(make: () => AuditEntry): void;
+  /** Records that could not be written since the last one that was. */
+  missed(): number;
+  /** Tries again if there are such records; throws `audit_unavailable` if it still cannot be written. */
+  check(): void;
 }

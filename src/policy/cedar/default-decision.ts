@@ -1,6 +1,6 @@
 import type { ActionGroup, PolicyDecision, PolicyRequest, PolicyResource } from "./model.ts";
 
-/** Each needs the scope of its name; `admin` is a family, whose tools have an effect besides. */
+/** Each needs the scope of its name; `admin` and `kb` are families, whose tools have an effect besides. */
 const SCOPED: ReadonlySet<ActionGroup> = new Set(["read", "write", "execute", "egress", "metrics"]);
 const EFFECTS: ReadonlySet<ActionGroup> = new Set(["read", "write", "execute", "egress"]);
 
@@ -21,22 +21,31 @@ const permitsFor = ({ action: { groups }, resource, context }: PolicyRequest): r
       ? ["llmc.commands"]
       : []),
     ...(isIn("egress") && resource.type === "Host" && resource.listed ? ["llmc.hosts"] : []),
+    ...(isIn("kb") && resource.type === "Collection" ? ["llmc.collections"] : []),
+    ...(isIn("kb") && resource.type === "Flow" && context.granted ? ["llmc.flows"] : []),
     ...(isIn("admin") && context.granted ? ["llmc.admin"] : []),
     ...(isIn("metrics") ? ["llmc.metrics"] : []),
   ];
 };
 
-const forbidsFor = ({ principal, action: { groups }, context }: PolicyRequest): readonly string[] => [
+const forbidsFor = ({
+  principal,
+  action: { groups },
+  resource,
+  context,
+}: PolicyRequest): readonly string[] => [
   ...groups
     .filter((group) => SCOPED.has(group) && !principal.scopes.includes(group))
     .map((group) => `llmc.scope.${group}`),
-  ...(groups.includes("egress") && context.air_gapped ? ["llmc.air-gap"] : []),
+  ...(groups.includes("egress") && resource.type === "Host" && context.air_gapped && !resource.local
+    ? ["llmc.air-gap"]
+    : []),
 ];
 
 /** What nearly every call gets. */
 const ORDINARY: PolicyDecision = { allowed: true, policies: ["llmc.workspace"] };
 
-const isOrdinary = ({ principal, action: { groups, about }, resource, context }: PolicyRequest): boolean => {
+const isOrdinary = ({ principal, action: { groups, about }, resource }: PolicyRequest): boolean => {
   const [effect] = groups;
   return (
     resource.type === "Workspace" &&
@@ -44,8 +53,7 @@ const isOrdinary = ({ principal, action: { groups, about }, resource, context }:
     groups.length === 1 &&
     EFFECTS.has(effect) &&
     about.includes("Workspace") &&
-    principal.scopes.includes(effect) &&
-    !(effect === "egress" && context.air_gapped)
+    principal.scopes.includes(effect)
   );
 };
 

@@ -17,13 +17,21 @@ permit (principal, action in Action::"read", resource is File)
 when { context.granted };
 
 @id("llmc.commands")
-@prompt("Allow this program?")
+@prompt("Allow this command?")
 permit (principal, action in Action::"execute", resource is Command)
 when { (resource.allowlisted && resource.missing_powers.isEmpty()) || context.granted };
 
 @id("llmc.hosts")
 permit (principal, action in Action::"egress", resource is Host)
 when { resource.listed };
+
+@id("llmc.collections")
+permit (principal, action in Action::"kb", resource is Collection);
+
+@id("llmc.flows")
+@prompt("Allow flow execution?")
+permit (principal, action in Action::"kb", resource is Flow)
+when { context.granted };
 
 @id("llmc.admin")
 @prompt("Allow admin access?")
@@ -54,8 +62,8 @@ forbid (principal, action in Action::"metrics", resource)
 unless { principal.scopes.contains("metrics") };
 
 @id("llmc.air-gap")
-forbid (principal, action in Action::"egress", resource)
-when { context.air_gapped };
+forbid (principal, action in Action::"egress", resource is Host)
+when { context.air_gapped && !resource.local };
 `;
 
 /** In force instead of nothing where the operator sets `default_deny = false`: what no policy forbids is permitted. */

@@ -27,12 +27,16 @@ export const RESOURCES = {
   File: {},
   /** A program, by the name it is started under; `missing_powers` are those that the operator has not granted. */
   Command: { allowlisted: true, missing_powers: NO_NAMES },
-  /** Where text is sent to; `listed` if the configuration lets it go there. */
-  Host: { listed: true },
+  /** Where text is sent to; `listed` if the configuration lets it go there, `local` if it is on this machine. */
+  Host: { listed: true, local: false },
+  /** A knowledge base, by its name. */
+  Collection: {},
+  /** A declared flow, by its id. */
+  Flow: {},
 };
 
-/** The four effects of tools, a family that is decided on apart, and the metrics. */
-export const ACTION_GROUPS = ["read", "write", "execute", "egress", "admin", "metrics"] as const;
+/** The four effects of tools, the families that are decided on apart, and the metrics. */
+export const ACTION_GROUPS = ["read", "write", "execute", "egress", "admin", "kb", "metrics"] as const;
 export type ActionGroup = (typeof ACTION_GROUPS)[number];
 
 export type ResourceType = keyof typeof RESOURCES;

@@ -29,7 +29,7 @@ const createRandom = (seed: number) => {
 };
 type Random = ReturnType<typeof createRandom>;
 
-const WORDS = ["a", "'b c'", '"d"', "3", "e=f", "-x", "g.h", "1", "'2>&1'", "'|'"];
+const ARGUMENTS = ["a", "'b c'", '"d"', "3", "e=f", "-x", "g.h", "1", "'2>&1'", "'|'"];
 const PROGRAMS = ["say", "say", "both", "both", "pass", "fail", "sum", "export V=w"];
 
 /** Files are written under names of their own: the commands of a pipeline run at the same time. */
@@ -57,8 +57,8 @@ const createRedirections = (random: Random) => {
 const programText = (random: Random, redirection: () => string): string => {
   const { pick, chance, next } = random;
   const program = pick(...PROGRAMS);
-  const words = program.startsWith("export") ? ["e=f"] : WORDS;
-  const args = Array.from({ length: next(4) }, () => pick(...words));
+  const candidates = program.startsWith("export") ? ["e=f"] : ARGUMENTS;
+  const args = Array.from({ length: next(4) }, () => pick(...candidates));
   for (let at = chance(50) ? 0 : 1 + next(2); at > 0; at--)
     args.splice(next(args.length + 1), 0, redirection());
   const before = chance(10) ? [redirection()] : [];
@@ -109,11 +109,11 @@ const printRedirection = (one: Redirection): string => {
 };
 
 const printCommand = ({ assignments, args, redirections }: ShellCommand): string => {
-  const words = args.map(quoted);
+  const candidates = args.map(quoted);
   const values = assignments.map(({ name, value }) => `${name}=${quoted(value)}`);
   // An assignment without a program reaches the programs behind it.
-  const set = words.length === 0 && values.length > 0 ? ["export"] : [];
-  return [...set, ...values, ...words, ...redirections.map(printRedirection)].join(" ") || ":";
+  const set = candidates.length === 0 && values.length > 0 ? ["export"] : [];
+  return [...set, ...values, ...candidates, ...redirections.map(printRedirection)].join(" ") || ":";
 };
 
 const printGroup = ({ isSubshell, line }: Pick<Group, "isSubshell" | "line">): string => {

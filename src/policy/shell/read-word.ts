@@ -9,7 +9,8 @@ const text = (value: string, isQuoted: boolean): WordPart => ({ kind: "text", te
 const readDoubleQuoted = (raw: string): string =>
   raw.replace(/\\([$`"\\\n])/g, (_whole, escaped: string) => (escaped === "\n" ? "" : escaped));
 
-const ANSI: Readonly<Record<string, string>> = {
+/** Letters behind a backslash: in `$'…'`, for `echo -e` and in a format of printf. */
+export const ESCAPED_LETTERS: Readonly<Record<string, string>> = {
   a: "\x07",
   b: "\b",
   e: "\x1b",
@@ -43,7 +44,7 @@ const readAnsi = (raw: string): string =>
       if (letter === "c")
         throw refuseSyntax(whole, "is a control character by its letter; write \\x and two digits");
       if (letter === undefined) return whole;
-      return ANSI[letter] ?? (/['"\\?]/.test(letter) ? letter : whole);
+      return ESCAPED_LETTERS[letter] ?? (/['"\\?]/.test(letter) ? letter : whole);
     },
   );
 

@@ -14,7 +14,9 @@ interface Construct {
 
 const ONE_BY_ONE = "Run the commands one by one, each in its own call.";
 const PRINT_FIRST = "Run the inner command first and put its output into the next call.";
-const LOOP = "Name all files in one command, use a glob, or make one call for each.";
+/** Kept only where programs are listed. */
+const PROGRAM = "Or write it as a program: execute_code.";
+const LOOP = `Name all files in one command, use a glob, or make one call for each. ${PROGRAM}`;
 
 /** What only a shell can do, by the name that people know it under. */
 const CONSTRUCTS = {
@@ -29,7 +31,7 @@ const CONSTRUCTS = {
     wayOut: `Write the value itself; $NAME, \${NAME:-default}, \${NAME##*/} and \${NAME%.js} work.`,
   },
   special_parameter: { name: "special parameters", wayOut: "Write the value itself." },
-  function: { name: "a function", wayOut: ONE_BY_ONE },
+  function: { name: "a function", wayOut: `${ONE_BY_ONE} ${PROGRAM}` },
   declaration: { name: "declare and its kin", wayOut: "Write NAME=value before the program." },
   array: { name: "arrays", wayOut: "Write the values themselves." },
 } as const satisfies Readonly<Record<string, Construct>>;
@@ -41,7 +43,7 @@ const RESERVED: ReadonlyMap<string, Construct> = new Map([
     (word) => [word, { name: `${word === "while" ? "a while" : "an until"} loop`, wayOut: LOOP }] as const,
   ),
   ...["if", "then", "else", "elif", "fi"].map(
-    (word) => [word, { name: "if", wayOut: "Use && and ||." }] as const,
+    (word) => [word, { name: "if", wayOut: `Use && and ||. ${PROGRAM}` }] as const,
   ),
   ...["case", "esac"].map((word) => [word, { name: "case", wayOut: "Use && and ||." }] as const),
   ...["do", "done"].map((word) => [word, { name: "a loop", wayOut: LOOP }] as const),

@@ -14,14 +14,14 @@ const CONTEXT = {
 };
 
 /** The words of the first command of a line. */
-const wordsOf = async (line: string) => {
+const firstCommand = async (line: string) => {
   const [step] = await read(line);
   const command = step?.body.kind === "pipeline" ? step.body.commands[0] : undefined;
   if (command === undefined || isPipedGroup(command)) throw new Error("not one command");
   return command.args.flatMap((word) => expandWord(word, CONTEXT));
 };
 
-const argvOf = async (line: string): Promise<string[]> => (await wordsOf(line)).map(literalOf);
+const argvOf = async (line: string): Promise<string[]> => (await firstCommand(line)).map(literalOf);
 
 describe("REQ-D23: words", () => {
   test.each([
@@ -47,7 +47,7 @@ describe("REQ-D23: words", () => {
   });
 
   test("globs are told from letters", async () => {
-    const fields = await wordsOf("ls *.js 'a*' [a-c]?.ts a\\*b src/**/x \"q\"*");
+    const fields = await firstCommand("ls *.js 'a*' [a-c]?.ts a\\*b src/**/x \"q\"*");
     expect(fields.map(globSegments)).toEqual([
       undefined,
       ["*.js"],
@@ -171,9 +171,9 @@ describe("REQ-D23: a substitution that is only a way to write text", () => {
     "\"$(cat <<'E'\nE\n)\" \"$(cat <<'E'\n  ~ {a,b} *\nE\n)\"",
     "$(cat <<'E'\nabc\nE\n)d",
     "--m=$(cat <<'E'\nab~{c,d}\nE\n)",
-  ])("%j", async (words) => {
-    const bash = execFileSync("bash", ["-c", `A='one two'; printf '%s\\0' ${words}`], { encoding: "utf8" });
-    expect((await argvOf(`printf ${words}`)).slice(1)).toEqual(bash.split("\0").slice(0, -1));
+  ])("%j", async (tokens) => {
+    const bash = execFileSync("bash", ["-c", `A='one two'; printf '%s\\0' ${tokens}`], { encoding: "utf8" });
+    expect((await argvOf(`printf ${tokens}`)).slice(1)).toEqual(bash.split("\0").slice(0, -1));
   });
 
   test("is the value of a variable, too, without quotes around it", async () => {

@@ -4,7 +4,8 @@ import { chunkTerms } from "../terms/chunk-terms.ts";
 import { cutListing, listingOf } from "./listing.ts";
 
 const listing = (path: string, text: string) => listingOf(path, text, languageOf(path, text));
-const words = (count: number): string => Array.from({ length: count }, (_, at) => `word${at}`).join("\n");
+const vocabulary = (count: number): string =>
+  Array.from({ length: count }, (_, at) => `word${at}`).join("\n");
 
 describe("files that only list: REQ-R3", () => {
   test.each([
@@ -20,21 +21,21 @@ describe("files that only list: REQ-R3", () => {
   });
 
   test("a vocabulary is known by its shape, whatever it is called", () => {
-    expect(listing("assets/vocab.txt", words(600))).toContain("list of words");
-    expect(listing("assets/tokens", `# made by hand\n\n${words(600)}`)).toContain("list of words");
+    expect(listing("assets/vocab.txt", vocabulary(600))).toContain("list of words");
+    expect(listing("assets/tokens", `# made by hand\n\n${vocabulary(600)}`)).toContain("list of words");
   });
 
   test.each([
-    ["a short list", "requirements.txt", words(100)],
+    ["a short list", "requirements.txt", vocabulary(100)],
     ["prose", "notes.txt", "a line of prose\n".repeat(600)],
-    ["code", "src/lock.ts", words(600)],
-    ["data", "a.csv", words(600)],
+    ["code", "src/lock.ts", vocabulary(600)],
+    ["data", "a.csv", vocabulary(600)],
   ])("%s is not", (_title, path, text) => {
     expect(listing(path, text)).toBeUndefined();
   });
 
   test("its chunk shows the beginning and has no terms", () => {
-    const { chunks } = cutListing(words(600), languageOf("vocab.txt"));
+    const { chunks } = cutListing(vocabulary(600), languageOf("vocab.txt"));
     expect(chunks).toMatchObject([{ startLine: 1, endLine: 40, text: "" }]);
     for (const chunk of chunks) expect(chunkTerms("assets/vocab.txt", chunk)).toHaveLength(0);
     expect(cutListing("", languageOf("yarn.lock")).chunks).toEqual([]);

@@ -16,6 +16,8 @@ export const createTopScored = (limit: number) => {
   const accepts = (id: number, score: number): boolean =>
     limit > 0 && (worst === undefined || score > worst.score || (score === worst.score && id < worst.id));
   return {
+    /** What scores less is not kept. */
+    floor: (): number => worst?.score ?? Number.NEGATIVE_INFINITY,
     /** Whether it would be kept; to be asked before slow checks. */
     accepts,
     add: (id: number, score: number): void => {

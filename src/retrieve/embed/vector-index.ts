@@ -1,17 +1,6 @@
-import { createTopScored, type Scored } from "../collections/top-scored.ts";
-import { type NearestRows, nearestRows } from "./nearest-rows.ts";
-
-/** Rows fetched per row wanted, in turn, since a filter drops some. After that all rows are compared one by one. */
-const FETCH_FACTORS = [1.5, 5];
-
-/** The native cosines are rounded to 24 bits. */
-const ROUNDING = 1e-5;
-
-const squareOf = (vector: Int8Array, from: number, length: number): number => {
-  let sum = 0;
-  for (let i = from; i < from + length; i++) sum += (vector[i] ?? 0) ** 2;
-  return sum;
-};
+import type { Scored } from "../collections/top-scored.ts";
+import type { NearestRows } from "./nearest-rows.ts";
+import { cosineIn, lengthIn, searchRows, type VectorRows } from "./search-rows.ts";
 
 /** Exact search over all rows, in one array without holes. `native` makes it faster and changes no score. */
 export const createVectorIndex = (dimensions: number, native?: NearestRows) => {
@@ -32,21 +21,13 @@ export const createVectorIndex = (dimensions: number, native?: NearestRows) => {
     idOf = ids;
   };
 
-  const cosine = (query: Int8Array, queryLength: number, row: number): number => {
-    const length = queryLength * (lengths[row] ?? 0);
-    if (length === 0) return 0;
-    let dot = 0;
-    const from = row * dimensions;
-    for (let i = 0; i < dimensions; i++) dot = (dot + (rows[from + i] ?? 0) * (query[i] ?? 0)) | 0;
-    return dot / length;
-  };
-
-  const nearest = (search: NearestRows | undefined, query: Int8Array, wanted: number): readonly number[] => {
-    const count = Math.min(wanted, rowOf.size);
-    return count === 0 || search === undefined
-      ? []
-      : nearestRows(search, rows.subarray(0, rowOf.size * dimensions), query, count);
-  };
+  const vectors = (): VectorRows => ({
+    rows,
+    size: rowOf.size,
+    dimensions,
+    idOf: (row) => idOf[row] ?? 0,
+    lengthOf: (row) => lengths[row] ?? 0,
+  });
 
   return {
     get size(): number {
@@ -64,7 +45,7 @@ export const createVectorIndex = (dimensions: number, native?: NearestRows) => {
         idOf[row] = chunkId;
       }
       rows.set(vector, row * dimensions);
-      lengths[row] = Math.sqrt(squareOf(vector, 0, dimensions));
+      lengths[row] = lengthIn(rows, row, dimensions);
     },
     remove: (chunkId: number): void => {
       const row = rowOf.get(chunkId);
@@ -79,33 +60,15 @@ export const createVectorIndex = (dimensions: number, native?: NearestRows) => {
       rowOf.set(id, row);
     },
     /** The chunks of the largest cosines, largest first, ties by id. */
-    search: (query: Int8Array, limit: number, isWanted?: (chunkId: number) => boolean): readonly Scored[] => {
-      const queryLength = Math.sqrt(squareOf(query, 0, query.length));
-      if (queryLength === 0 || limit <= 0) return [];
-      const best = (candidates: Iterable<number>): readonly Scored[] => {
-        const top = createTopScored(Math.min(limit, rowOf.size));
-        for (const row of candidates) {
-          const id = idOf[row] ?? 0;
-          if (isWanted?.(id) ?? true) top.add(id, cosine(query, queryLength, row));
-        }
-        return top.sorted();
-      };
-      for (const factor of native === undefined ? [] : FETCH_FACTORS) {
-        const fetched = nearest(native, query, Math.ceil(limit * factor));
-        const found = best(fetched);
-        if (fetched.length === rowOf.size) return found;
-        // Rows that were not fetched are no nearer than the last fetched one: the answer is complete if it ends before that.
-        const horizon = cosine(query, queryLength, fetched.at(-1) ?? 0);
-        if (found.length >= limit && (found.at(-1)?.score ?? 0) > horizon + ROUNDING) return found;
-      }
-      return best(rowOf.values());
-    },
+    search: (query: Int8Array, limit: number, isWanted?: (chunkId: number) => boolean): readonly Scored[] =>
+      searchRows(vectors(), native, query, limit, isWanted),
     /** Cosines of these chunks, in their order; 0 for one that is not here. */
     score: (query: Int8Array, chunkIds: readonly number[]): readonly number[] => {
-      const queryLength = Math.sqrt(squareOf(query, 0, query.length));
+      const all = vectors();
+      const queryLength = lengthIn(query, 0, query.length);
       return chunkIds.map((id) => {
         const row = rowOf.get(id);
-        return row === undefined ? 0 : cosine(query, queryLength, row);
+        return row === undefined ? 0 : cosineIn(all, query, queryLength, row);
       });
     },
   };

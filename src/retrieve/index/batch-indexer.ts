@@ -40,8 +40,8 @@ const POOL_BYTES = 1024 * 1024;
  */
 const MAX_BYTES_HERE = 64 * 1024;
 /**
- * Every thread has to warm up for itself, so a second one for the same 2 to 5 MB costs a third more processor time (2.2
- * against 2.8 s for 2 MB), which on two cores is all that it gains, and 40 MB of memory.
+ * Every thread has to warm up for itself (grammars, compiled code), so for a few megabytes a second one costs about the
+ * processor time that it saves, and memory. `npm run bench -- index` prints both per MB, for repositories of all sizes.
  */
 const BYTES_PER_THREAD = 8 * 1024 * 1024;
 /** Files of one transaction: each costs a third of a millisecond. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { createLockDb } from "../../host/state/lock-db.ts";
 import { createLocks } from "../../host/state/locks/locks.ts";
-import { createStateDb } from "../../host/state/state-db.ts";
 
 // A process that died is noticed at once; this limit is for one that hangs.
 const LEASE_MS = 30_000;
@@ -14,9 +14,9 @@ export const createBuildLease = (
   onWarning: (message: string) => void,
   name: "index.db" | "index.db.vectors" = "index.db",
 ) => {
-  const state = createStateDb({ workspace, userState, onWarning });
+  const database = createLockDb({ workspace, userState, onWarning });
   const locks = createLocks({
-    state,
+    database,
     workspace,
     settings: () => ({ waitMs: 0, leaseMs: LEASE_MS }),
     now: () => Date.now(),
@@ -46,7 +46,7 @@ export const createBuildLease = (
         stopIfAborted(signal);
       }
     },
-    close: (): void => state.close(),
+    close: (): void => database.close(),
   };
 };
 

@@ -1,4 +1,4 @@
-import { createReach } from "../../host/reach/reach.ts";
+import { type CallerReach, createReach } from "../../host/reach/reach.ts";
 import { createWithheldFiles } from "../../host/reach/withheld-files.ts";
 import { createSourceFiles, type SourceFiles } from "../../host/search/source-files.ts";
 import { createParsers, type Parsers } from "../../syntax/parsers.ts";
@@ -34,28 +34,24 @@ export interface FileRequest {
 /** Reads files and makes their index entries. One per thread. */
 export const createFileIndexer = (workspace: string, embedder: Embedder) => {
   let parsers: Promise<Parsers> | undefined;
-  let source: { readonly reach: string; readonly files: SourceFiles } | undefined;
+  let source: { readonly key: string; readonly reach: CallerReach; readonly files: SourceFiles } | undefined;
 
-  const files = (settings: IndexSettings): SourceFiles => {
-    const reach = reachOf(settings);
-    if (source?.reach !== reach) {
-      const { roots, denylist, closed = [], withheldFiles = [] } = settings;
-      source = {
-        reach,
-        files: createSourceFiles({
-          reach: createReach({
-            workspace,
-            roots: () => roots,
-            denylist: () => denylist,
-            obeyedPaths: () => ({ user: closed }),
-            withheldFiles: createWithheldFiles(withheldFiles),
-          }),
-          maxFiles: MAX_FILES,
-        }),
-      };
-    }
-    return source.files;
+  const sourceOf = (settings: IndexSettings): NonNullable<typeof source> => {
+    const key = reachOf(settings);
+    if (source?.key === key) return source;
+    const { roots, denylist, closed = [], withheldFiles = [] } = settings;
+    const reach = createReach({
+      workspace,
+      roots: () => roots,
+      denylist: () => denylist,
+      obeyedPaths: () => ({ user: closed }),
+      withheldFiles: createWithheldFiles(withheldFiles),
+    });
+    source = { key, reach, files: createSourceFiles({ reach, maxFiles: MAX_FILES }) };
+    return source;
   };
+
+  const files = (settings: IndexSettings): SourceFiles => sourceOf(settings).files;
 
   const indexWith = async (
     parse: (source: SourceFile) => ParsedFile | Promise<ParsedFile>,
@@ -83,6 +79,8 @@ export const createFileIndexer = (workspace: string, embedder: Embedder) => {
 
   return {
     files,
+    /** What of the workspace may be read. */
+    reach: (settings: IndexSettings): CallerReach => sourceOf(settings).reach,
     /** A changed file over `maxBytes` is not parsed, and the result says that it is large. */
     index: (
       request: FileRequest,

@@ -11,8 +11,8 @@ afterAll(() => parsers.close());
 const parse = (path: string, text: string) => parseFile({ path, text }, parsers);
 
 /** More than this of one file is not kept. */
-const MOST_CHUNKS = 2_000;
-const MOST_CHARS = 4_000;
+const MAX_CHUNKS = 2_000;
+const MAX_CHARS = 4_000;
 
 const DEEP = 100_000;
 const binary = Buffer.from(Array.from({ length: 60_000 }, (_, i) => (i * 7919 + ((i * i) % 251)) & 255));
@@ -35,10 +35,10 @@ describe("FAIL-F5 hostile and broken files are cut plainly, within bounds", () =
   ])("%s", async (_, path, text) => {
     const { chunks } = await parse(path, text);
     expect(chunks.length).toBeGreaterThan(0);
-    expect(chunks.length).toBeLessThanOrEqual(MOST_CHUNKS);
+    expect(chunks.length).toBeLessThanOrEqual(MAX_CHUNKS);
     const lines = text.split("\n");
     for (const chunk of chunks) {
-      expect(chunk.text.length).toBeLessThanOrEqual(MOST_CHARS);
+      expect(chunk.text.length).toBeLessThanOrEqual(MAX_CHARS);
       expect(
         lines
           .slice(chunk.startLine - 1, chunk.endLine)

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { createIndexed, type Indexed, request, SETTINGS } from "../../../test/retrieval.ts";
 import { USER_STATE } from "../../../test/user-state.ts";
@@ -61,8 +62,83 @@ describe("REQ-R3 REQ-R4 a report leads to the files to change", () => {
     expect(found[0]).toMatchObject({ path: "lib/pkg/writer.py" });
     expect(found[0]?.text).toContain("def put");
     expect(found[1]).toMatchObject({ path: "lib/pkg/table.py" });
-    expect(reasonsOf(found, "lib/pkg/writer.py")).toEqual(["in the trace: put", "has the message"]);
+    expect(reasonsOf(found, "lib/pkg/writer.py")).toEqual(["in the trace: put", "raises this message"]);
     expect(reasonsOf(found, "lib/pkg/table.py")).toContain("in the trace: write");
+  });
+
+  test("what the example uses, and what that leads to", async () => {
+    await using indexed = createIndexed(FILES);
+    const reasons = async (example: string, path: string) => {
+      const prose =
+        "Something is wrong when there is nothing in it, although everything may be empty. ".repeat(3);
+      const text = `Nothing happens\n${prose}\n\`\`\`python\n${example}\n\`\`\`\n`;
+      return reasonsOf(await search(indexed, text, { k: 20 }), path) ?? [];
+    };
+    const used = 'from pkg import Table\nTable([]).write("x")';
+    expect(await reasons(used, "lib/pkg/table.py")).toContain("defines Table.write, used in the example");
+    expect(await reasons(used, "lib/pkg/writer.py")).toContain("has open_writer, which the example leads to");
+    expect(await reasons("print(3)", "lib/pkg/table.py")).toEqual([]);
+    expect(await reasons("print(3)", "lib/pkg/writer.py")).toEqual([]);
+  });
+
+  test("a test that resembles the report leads to what it imports", async () => {
+    await using indexed = createIndexed(FILES);
+    const report = `The mix of rows is wrong\n${"In the colours, the mix of rows is not what mix says. ".repeat(4)}`;
+    const reasons = async () =>
+      reasonsOf(await search(indexed, report, { k: 20 }), "lib/pkg/colours.py") ?? [];
+    expect(await reasons()).toContain("tested by tests/test_colours.py");
+    indexed.remove("tests/test_colours.py");
+    expect(await reasons()).not.toContain("tested by tests/test_colours.py");
+  });
+
+  test("a panic of Go leads to the function of its innermost frame, where it is now", async () => {
+    const code = (name: string): string =>
+      `package store\n\n${"// moved\n".repeat(40)}\nfunc (s *Store) ${name}(i int) int {\n\treturn s.rows[i]\n}\n`;
+    await using indexed = createIndexed({ "store/get.go": code("Get"), "store/find.go": code("Find") });
+    const found = await search(
+      indexed,
+      "Crash\npanic: runtime error: index out of range [5] with length 3\n\ngoroutine 1 [running]:\ngithub.com/a/app/store.(*Store).Get(0xc000, 0x5)\n\t/x/app/store/get.go:4 +0x1d\ngithub.com/a/app/store.(*Store).Find(0xc000)\n\t/x/app/store/find.go:4 +0x1d\n",
+    );
+    const of = (name: string) => found.find(({ path }) => path === `store/${name}.go`);
+    expect(of("get")).toMatchObject({ reasons: ["in the trace: store.Store.Get"], certainty: 1 });
+    expect(of("get")?.text).toContain("Get(i int)");
+    expect(of("find")).toMatchObject({ reasons: ["in the trace: store.Store.Find"], certainty: 0.5 });
+  });
+
+  test("only code that can say the message raises it, not a comment or docstring that has its words", async () => {
+    await using indexed = createIndexed({
+      ...FILES,
+      "lib/pkg/notes.py":
+        'def note():\n    """Nothing to put into the file."""\n    # Nothing to put into the file\n    return 1\n',
+    });
+    const found = await search(indexed, REPORT, { k: 20 });
+    expect(reasonsOf(found, "lib/pkg/writer.py")).toContain("raises this message");
+    expect(reasonsOf(found, "lib/pkg/notes.py") ?? []).not.toContain("raises this message");
+  });
+
+  test("a message that the prose quotes, and an option, are found as strings of the code", async () => {
+    await using indexed = createIndexed({
+      ...FILES,
+      "lib/pkg/cli.py":
+        'def options(parser):\n    parser.add_argument("--no-cache-dir")\n    parser.add_argument("--quiet")\n',
+      "lib/pkg/cache.py": "def no(cache, dir):\n    return cache\n\n\ndef dir(cache):\n    return cache\n",
+    });
+    const prose =
+      "Whatever is done before that, it does not help, and the documentation has no other way. ".repeat(3);
+    const report = `It ignores \`--no-cache-dir\`\n${prose}\nIt says "nothing to put into the file" or \`Nothing to put into the file: x\`.`;
+    const found = await search(indexed, report, { k: 20 });
+    expect(reasonsOf(found, "lib/pkg/cli.py")).toEqual(["has the option --no-cache-dir"]);
+    expect(reasonsOf(found, "lib/pkg/writer.py")).toEqual(["has the quoted text"]);
+    expect(reasonsOf(found, "lib/pkg/cache.py") ?? []).toEqual([]);
+  });
+
+  test("the end of a question of 32 KB without line breaks is read", async () => {
+    const filler = "Here is something else that was said about it. ".repeat(800);
+    await using indexed = createIndexed(FILES);
+    const end = " It is open_writer that fails.";
+    const question = `${filler.slice(0, 32_768 - end.length)}${end}`;
+    const [first] = await search(indexed, question);
+    expect(first).toMatchObject({ path: "lib/pkg/writer.py", reasons: ["defines open_writer"] });
   });
 
   test("filters hold for what evidence points at", async () => {
@@ -95,6 +171,38 @@ describe("REQ-R3 REQ-R4 a report leads to the files to change", () => {
     expect(await first(`${question}\n  File "/x/pkg/colours.py", line 2, in mix\n`)).toBe(
       "lib/pkg/colours.py",
     );
+  });
+
+  test("a document that resembles the report leads to what it names", async () => {
+    const page = "# Tables without rows\n\nSomething that is empty is mixed by `mix` before it is written.\n";
+    await using indexed = createIndexed({ ...FILES, "docs/empty.md": page });
+    const found = await search(indexed, REPORT, { scope: "auto" });
+    expect(reasonsOf(found, "lib/pkg/colours.py")).toContain("named in docs/empty.md");
+    indexed.remove("docs/empty.md");
+    const without = await search(indexed, REPORT, { scope: "auto" });
+    expect(reasonsOf(without, "lib/pkg/colours.py") ?? []).not.toContain("named in docs/empty.md");
+  });
+
+  test("files that were changed together with the likely ones, where there is a history", async () => {
+    await using indexed = createIndexed(FILES);
+    const git = (...args: readonly string[]) =>
+      execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], { cwd: indexed.path });
+    let version = 0;
+    const commit = (...paths: readonly (keyof typeof FILES)[]): void => {
+      version++;
+      for (const path of paths) indexed.write(path, `${FILES[path]}${"\n".repeat(version)}`);
+      git("add", "lib");
+      git("commit", "-qm", "one");
+    };
+    git("init", "-q", "-b", "main");
+    commit("lib/pkg/colours.py");
+    const asked = REPORT.replace("### Description", "A table of no rows is read from a file.");
+    const reasons = async () => reasonsOf(await search(indexed, asked), "lib/pkg/reader.py");
+    expect(await reasons()).toBeUndefined();
+    commit("lib/pkg/writer.py", "lib/pkg/reader.py");
+    expect(await reasons(), "once is chance").toBeUndefined();
+    commit("lib/pkg/reader.py", "lib/pkg/writer.py");
+    expect(await reasons()).toEqual(["changed with lib/pkg/writer.py in 2 commits"]);
   });
 
   test("an empty workspace, and one about something else, have no answer", async () => {
@@ -150,7 +258,7 @@ describe("REQ-R3 short questions rank as if no report were ever read", () => {
     const askGraph = async () => {
       throw new Error("a short question needs no graph");
     };
-    const reports = createReportSearch({ loaded, lines, askGraph });
+    const reports = createReportSearch({ loaded, lines, askGraph, history: async () => [] });
     const reading = createFreshSearch({
       ...parts,
       readQuestion: reports.readQuestion,

@@ -1,38 +1,20 @@
-import { memoize } from "../collections/memoize.ts";
 import type { ChunkFacts, ChunkIndex, ChunkQuery, RankedChunk } from "../rank/chunk-index.ts";
 import { documentsAnswer } from "../rank/documents-answer.ts";
-import { categoryOf } from "../rank/file-category.ts";
 import type { QueryShape } from "../rank/query-shape.ts";
 import { RANK_WEIGHTS } from "../rank/rank-weights.ts";
 import { EVIDENCE_WEIGHTS, type Evidence, type EvidenceWeights } from "../report/evidence.ts";
-import { createExampleReader } from "../report/example-symbols.ts";
-import {
-  exampleEvidence,
-  type FittingTest,
-  frameLine,
-  nameEvidence,
-  testEvidence,
-} from "../report/graph-evidence.ts";
-import { messageEvidence, messageTerms } from "../report/message-evidence.ts";
 import { rankFiles } from "../report/rank-files.ts";
 import { isReport, type Report, readReport } from "../report/read-report.ts";
 import { reportShape, reportText } from "../report/report-shape.ts";
-import { frameEvidence, pathEvidence } from "../report/text-evidence.ts";
-import type { CurrentLines } from "./current-lines.ts";
-import type { AskGraph } from "./graph-answers.ts";
-import { mainLanguage } from "./language-name.ts";
 import type { LoadedIndex } from "./loaded-index.ts";
+import { bestOf, categoryAt, createReportEvidence, type ReportEvidenceParts } from "./report-evidence.ts";
 
-export interface ReportSearchParts {
-  readonly loaded: LoadedIndex;
-  readonly lines: CurrentLines;
-  /** Without a look at the disk: what is shown in the end is compared with it. */
-  readonly askGraph: AskGraph;
+export interface ReportSearchParts extends ReportEvidenceParts {
   /** Read with every question. */
   readonly weights?: (() => EvidenceWeights) | undefined;
 }
 
-/** A long question, taken apart, with what the workspace says to it. */
+/** A long question that was taken apart, with the evidence that the workspace has for it. */
 export interface ReadQuestion {
   /** What is embedded. */
   readonly text: string;
@@ -44,21 +26,8 @@ const BEST_FILES = 20;
 /** Of one file, and of all; the chunks that evidence points at come on top. */
 const MAX_CHUNKS_OF_FILE = 40;
 const MAX_CANDIDATES = 600;
-/** Places where a message may come from. */
-const MESSAGE_CHUNKS = 12;
-const FITTING_TESTS = 5;
-/** From a call in an example: further away, everything is reached. */
-const STEPS = 1;
 
-/** The same paths come with every question. */
-const categoryAt = memoize(categoryOf, 50_000);
-
-const isOfCode = (path: string): boolean => {
-  const category = categoryAt(path);
-  return category === undefined || category === "generated" || category === "vendored";
-};
-
-/** The sum of whole texts, less what tests, examples and documents lose in the ranking of chunks. */
+/** Scores of whole files; tests, examples and documents lose as much as in the ranking of chunks. */
 const demoted = (
   scores: ReadonlyMap<string, number>,
   { wantedCategories }: QueryShape,
@@ -71,15 +40,7 @@ const demoted = (
     }),
   );
 
-const bestOf = (scores: ReadonlyMap<string, number>, limit: number): readonly (readonly [string, number])[] =>
-  [...scores].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, limit);
-
-const fittingTests = (scores: ReadonlyMap<string, number>): readonly FittingTest[] => {
-  const best = bestOf(new Map([...scores].filter(([path]) => categoryAt(path) === "test")), FITTING_TESTS);
-  return best.map(([path, score]) => ({ path, fit: score / (best[0]?.[1] ?? 1) }));
-};
-
-/** Somebody ran something: then documents, which say the same in better words, are no answer. */
+/** The reporter ran something and wants it repaired, so documents that describe it in better words are not the answer. */
 const isAboutCode = ({ examples, frames, messages }: Report): boolean =>
   examples.length + frames.length + messages.length > 0;
 
@@ -105,54 +66,9 @@ const candidatesOf = (
 };
 
 /** Reads long questions, and ranks for them by several kinds of evidence. */
-export const createReportSearch = ({
-  loaded,
-  lines,
-  askGraph,
-  weights = () => EVIDENCE_WEIGHTS,
-}: ReportSearchParts) => {
-  const exampleReader = createExampleReader();
-
-  const findMessages = async (
-    report: Report,
-    signal: AbortSignal | undefined,
-  ): Promise<readonly Evidence[]> => {
-    const found: Evidence[] = [];
-    for (const message of report.messages) {
-      const terms = messageTerms(message);
-      if (terms.size === 0) continue;
-      const isCode = ({ kind, path }: ChunkFacts): boolean => kind === "code" && isOfCode(path);
-      for (const { path, startLine, endLine } of loaded.chunks.chunksWith(terms, MESSAGE_CHUNKS, isCode)) {
-        const all = await lines.read(path, loaded.files.get(path)?.hash ?? "", signal);
-        if (all === undefined) continue;
-        const source = { path, startLine, lines: all.slice(startLine - 1, endLine) };
-        const one = messageEvidence(message, source);
-        if (one !== undefined) found.push(one);
-      }
-    }
-    return found;
-  };
-
-  const askAboutReport = async (
-    report: Report,
-    tests: readonly FittingTest[],
-    signal: AbortSignal | undefined,
-  ): Promise<readonly Evidence[]> => {
-    const examples = await exampleReader.read(report.examples, mainLanguage(loaded.files));
-    const paths = [...loaded.files.keys()].filter(isOfCode);
-    return askGraph(
-      (graph) => [
-        ...frameEvidence(report, paths, (path, frame) => frameLine(graph, path, frame)),
-        ...pathEvidence(report, paths),
-        ...nameEvidence(report, graph, isOfCode),
-        ...examples.flatMap(({ language, symbols }) =>
-          exampleEvidence(graph.meaningOf(language, symbols, STEPS), isOfCode),
-        ),
-        ...testEvidence(tests, graph, isOfCode),
-      ],
-      signal,
-    );
-  };
+export const createReportSearch = ({ weights = () => EVIDENCE_WEIGHTS, ...parts }: ReportSearchParts) => {
+  const { loaded } = parts;
+  const { collect, close } = createReportEvidence(parts);
 
   const readQuestion = async (
     question: string,
@@ -162,10 +78,8 @@ export const createReportSearch = ({
     const report = readReport(question);
     const shape = reportShape(report);
     const ofCode = loaded.chunks.scoreFiles(shape.terms, "repo");
-    const evidence = [
-      ...(await findMessages(report, signal)),
-      ...(await askAboutReport(report, fittingTests(ofCode), signal)),
-    ];
+    const { terms } = shape;
+    const evidence = await collect({ report, terms, fileScores: ofCode, weights: weights() }, signal);
     const rankIn = (chunks: ChunkIndex, query: Omit<ChunkQuery, "query" | "shape" | "also">) => {
       const scope = query.scope === "auto" ? "repo" : query.scope;
       const fileScores = demoted(scope === "repo" ? ofCode : chunks.scoreFiles(shape.terms, scope), shape);
@@ -191,6 +105,6 @@ export const createReportSearch = ({
   return {
     /** Undefined for a short question, which is ranked as it is. */
     readQuestion,
-    close: exampleReader.close,
+    close,
   };
 };

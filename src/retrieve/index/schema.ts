@@ -1,18 +1,16 @@
 import { hash } from "node:crypto";
 import { SYMBOLS_VERSION } from "../../symbols/extract/pack.ts";
+import { DESCRIBED_LANGUAGES } from "../../symbols/languages/all.ts";
 import { TERMS_VERSION } from "../terms/chunk-terms.ts";
 
 /** Incremented whenever the tables below, or the way files are cut into chunks, change. */
 const INDEX_VERSION = 5;
 
+const VERSIONS = `${INDEX_VERSION}/${TERMS_VERSION}/${SYMBOLS_VERSION}/${DESCRIBED_LANGUAGES}`;
+
 /** The version of the index, stored as SQLite's user_version: a database of another version is made again. */
 export const indexVersion = (embedderId: string): number =>
-  1 +
-  (Number.parseInt(
-    hash("sha256", `${INDEX_VERSION}/${TERMS_VERSION}/${SYMBOLS_VERSION}/${embedderId}`).slice(0, 8),
-    16,
-  ) %
-    0x7ffffffe);
+  1 + (Number.parseInt(hash("sha256", `${VERSIONS}/${embedderId}`).slice(0, 8), 16) % 0x7ffffffe);
 
 export const INDEX_TABLES = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

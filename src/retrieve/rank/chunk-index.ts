@@ -34,6 +34,8 @@ export interface RankedChunk extends ChunkFacts {
   readonly relevance: number;
   /** Why its file is in the answer to a long question. */
   readonly reasons?: readonly string[];
+  /** With reasons: how surely a report points at the file, 0 to 1. */
+  readonly certainty?: number;
 }
 
 export interface ChunkQuery {

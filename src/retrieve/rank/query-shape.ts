@@ -31,7 +31,7 @@ const STOP_WORDS = new Set(
   ),
 );
 
-/** A longer query is a pasted text, of which the beginning is used. */
+/** A longer query is a pasted text, of which the beginning is used unless the caller reads more. */
 const MAX_QUERY_CHARS = 4000;
 
 /** Camel case, an underscore or a digit: an identifier, not an English word. */
@@ -46,8 +46,8 @@ const GUIDANCE = /^(?:how (?:to|do|can|could|should|would) |(?:what|which|who|wh
 
 export const joinName = (name: string): string => splitSubtokens(name).join("");
 
-export const shapeOf = (query: string): QueryShape => {
-  const text = query.slice(0, MAX_QUERY_CHARS).trim();
+export const shapeOf = (query: string, maxChars = MAX_QUERY_CHARS): QueryShape => {
+  const text = query.slice(0, maxChars).trim();
   const isSymbol = SYMBOL.test(text);
   const runs = runsOf(text);
   const spelled = isSymbol ? runs.slice(-1) : runs.filter(isCompound);

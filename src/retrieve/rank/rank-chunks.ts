@@ -1,4 +1,5 @@
 import type { ChunkKind } from "../chunk/chunk.ts";
+import { largest } from "../collections/largest.ts";
 import { memoize } from "../collections/memoize.ts";
 import { type PathTerms, pathTerms } from "./path-terms.ts";
 import { joinName, type QueryShape } from "./query-shape.ts";
@@ -42,10 +43,6 @@ export interface Ranked<T extends Candidate = Candidate> {
 const factsOf = memoize(pathTerms, 50_000);
 
 const NOTHING_NAMED = { beginnings: new Set<number>(), isAll: false };
-
-/** Not `Math.max(...)`: a million candidates are more arguments than a call can take. */
-const largest = (values: readonly number[], least: number): number =>
-  values.reduce((max, value) => Math.max(max, value), least);
 
 const shareOf = (wanted: ReadonlySet<string>, stems: readonly string[]): number =>
   stems.length === 0 ? 0 : stems.filter((stem) => wanted.has(stem)).length / stems.length;

@@ -38,4 +38,6 @@ export interface Snippet {
   readonly cut: boolean;
   /** What speaks for the file, in the answer to a long question: `defines Store`. */
   readonly reasons?: readonly string[];
+  /** With reasons: how surely the question points at the file by a trace, a path or a message; 0 to 1. */
+  readonly certainty?: number;
 }

@@ -55,7 +55,7 @@ export const selectSnippets = (
     const room = left - kept * Math.min(k - snippets.length - 1, ranked.length - at - 1);
     const found = textOf(chunk);
     if (found === undefined) continue;
-    const { path, score, language, name, relevance, reasons } = chunk;
+    const { path, score, language, name, relevance, reasons, certainty } = chunk;
     const common = {
       path,
       startLine: found.startLine,
@@ -64,6 +64,7 @@ export const selectSnippets = (
       language,
       name,
       ...(reasons === undefined ? {} : { reasons }),
+      ...(certainty === undefined ? {} : { certainty }),
     };
     const cost = countTokens(found.text);
     if (cost <= room) {

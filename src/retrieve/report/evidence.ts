@@ -8,8 +8,10 @@ export type EvidenceKind =
   | "frame"
   /** The report has its path, or a module name that means it. */
   | "path"
-  /** It has the text of an error or warning. */
+  /** A string in its code has the text of an error or warning. */
   | "message"
+  /** A string in its code has an option or the key of a setting. */
+  | "option"
   /** It defines what title or prose name. */
   | "name"
   /** It defines what the example code calls or imports. */
@@ -17,7 +19,11 @@ export type EvidenceKind =
   /** What the example calls calls something in it. */
   | "callee"
   /** Tests that resemble the report import it. */
-  | "test";
+  | "test"
+  /** Documents that resemble the report name it, or what it defines. */
+  | "document"
+  /** It was changed together with files that the rest speaks for. */
+  | "history";
 
 /** Something that speaks for a file. */
 export interface Evidence {
@@ -33,32 +39,51 @@ export interface Evidence {
 
 export type EvidenceWeights = Readonly<Record<EvidenceKind, number>>;
 
-/** It points at one place: as much as the best chunk. From 0.5 to 1.5, the first file of at most three of 59 reports changes. */
-const SURE = 1;
-/** It narrows the search to a few files, between which the text decides. From 0.125 to 0.5, that of two changes. */
-const HINT = 0.25;
+/** Two levels of weights and no more, by what a kind of evidence can say. */
+export interface EvidenceLevels {
+  /** The report points at one place in the source. */
+  readonly sure: number;
+  /** The report names something that a few files have; between them, the text decides. */
+  readonly hint: number;
+}
+
+/** The text counts twice, by its best chunk and as a whole; every other kind by its level. */
+export const weightsOf = ({ sure, hint }: EvidenceLevels): EvidenceWeights => {
+  /** The report does not name it; something else leads there: a call, a test, a document, a commit. */
+  const oneStepAway = hint / 2;
+  return {
+    chunk: 1,
+    file: 1,
+    frame: sure,
+    path: sure,
+    message: sure,
+    option: hint,
+    name: hint,
+    example: hint,
+    callee: oneStepAway,
+    test: oneStepAway,
+    document: oneStepAway,
+    history: oneStepAway,
+  };
+};
 
 /**
- * What the strongest evidence of each kind adds to the score of a file. Two levels, by what the kind can say, and no more:
- * the open reports (bench/localisation.ts) are too few to fit weights to. The upper level was chosen with all of them in view, so
- * the figures on them flatter it.
+ * What the strongest evidence of each kind adds to the score of a file. To point at a place counts as much as the best chunk,
+ * a hint a quarter of that. Half or twice of either, or of both, costs up to five hundredths of Acc@1
+ * (`npm run bench -- localisation`); finer steps would be fitted (decision 030).
  */
-export const EVIDENCE_WEIGHTS: EvidenceWeights = {
-  chunk: 1,
-  file: 1,
-  frame: SURE,
-  path: SURE,
-  message: SURE,
-  name: HINT,
-  example: HINT,
-  /** One step further away. */
-  callee: HINT / 2,
-  test: HINT,
-};
+export const EVIDENCE_WEIGHTS: EvidenceWeights = weightsOf({ sure: 1, hint: 0.25 });
 
 /** Independent hints add up without ever passing certainty. */
 const combineStrengths = (strengths: readonly number[]): number =>
   1 - strengths.reduce((doubt, strength) => doubt * (1 - Math.min(1, Math.max(0, strength))), 1);
+
+/** Kinds of evidence by which a report points at one place. */
+const POINTING: ReadonlySet<EvidenceKind> = new Set(["frame", "path", "message"]);
+
+/** 0 to 1: how surely the report points at the file. */
+export const certaintyOf = (evidence: readonly Evidence[]): number =>
+  combineStrengths(evidence.filter(({ kind }) => POINTING.has(kind)).map(({ strength }) => strength));
 
 /** What the evidence adds to the score of its file. */
 export const scoreEvidence = (evidence: readonly Evidence[], weights: EvidenceWeights): number => {

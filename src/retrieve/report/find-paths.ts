@@ -2,6 +2,8 @@ import { baseName } from "../../base/paths.ts";
 
 /** A leading folder of sources (`src`, `lib`, `packages/core`) is no part of the path after an installation. */
 const MAX_SOURCE_FOLDERS = 2;
+/** A path that means more files, as `__init__.py` does, says nothing about any one of them. */
+const MAX_MEANT = 40;
 
 /** What sources become when they are built, which is what traces show. */
 const SOURCE_EXTENSIONS: Readonly<Record<string, string>> = {
@@ -34,6 +36,9 @@ const segmentsOf = (path: string): readonly string[] =>
     .split("/")
     .filter((segment) => segment !== "" && segment !== "." && segment !== "~");
 
+/** The same for all spellings of a path that mean the same files: `x.py`, `./x.py`, `.//X.py`. */
+export const mentionKey = (path: string): string => segmentsOf(path).join("/");
+
 /** How many folders two paths share at their ends, with the file itself, which is the same. */
 const sharedEnd = (a: readonly string[], b: readonly string[]): number => {
   let shared = 1;
@@ -52,33 +57,50 @@ export interface MentionedFile {
   readonly isModule?: boolean;
 }
 
+interface Wanted {
+  readonly key: string;
+  readonly segments: readonly string[];
+  readonly isModule: boolean;
+}
+
+/** What is asked for, once for all its spellings, by the name that a file must have. */
+const wantedBy = (mentioned: readonly MentionedFile[]): ReadonlyMap<string, readonly Wanted[]> => {
+  const all = new Map(
+    mentioned.map(({ path, isModule = false }) => {
+      const key = mentionKey(path);
+      return [key, { key, segments: segmentsOf(path), isModule }];
+    }),
+  );
+  return Map.groupBy(all.values(), ({ key, isModule }) => (isModule ? baseName(key) : fileKey(key)));
+};
+
 /**
  * The files of the workspace that paths from elsewhere mean: those of another machine, of an installed package, or only the
- * end of a path. A file of another project whose path ends the same way is not meant.
+ * end of a path. A file of another project whose path ends the same way is not meant. By `mentionKey`, and none for a path
+ * that means too many.
  */
 export const findPaths = (
   mentioned: readonly MentionedFile[],
   files: Iterable<string>,
 ): ReadonlyMap<string, readonly string[]> => {
-  const keyOf = ({ path, isModule = false }: MentionedFile): string =>
-    isModule ? baseName(path).toLowerCase() : fileKey(path);
-  const wanted = Map.groupBy(new Map(mentioned.map((one) => [one.path, one])).values(), keyOf);
+  const wanted = wantedBy(mentioned);
   const best = new Map<string, { readonly shared: number; readonly paths: string[] }>();
   for (const file of files) {
     const asked = [
-      ...(wanted.get(fileKey(file)) ?? []).filter(({ isModule = false }) => !isModule),
-      ...(wanted.get(moduleKey(file)) ?? []).filter(({ isModule = false }) => isModule),
+      ...(wanted.get(fileKey(file)) ?? []).filter(({ isModule }) => !isModule),
+      ...(wanted.get(moduleKey(file)) ?? []).filter(({ isModule }) => isModule),
     ];
     if (asked.length === 0) continue;
     const own = segmentsOf(file);
-    for (const { path } of asked) {
-      const segments = segmentsOf(path);
+    for (const { key, segments } of asked) {
       const shared = sharedEnd(segments, own);
-      const known = best.get(path);
+      const known = best.get(key);
       if (!isMeant(shared, segments.length, own.length) || shared < (known?.shared ?? 0)) continue;
-      if (known?.shared === shared) known.paths.push(file);
-      else best.set(path, { shared, paths: [file] });
+      if (known?.shared !== shared) best.set(key, { shared, paths: [file] });
+      else if (known.paths.length <= MAX_MEANT) known.paths.push(file);
     }
   }
-  return new Map([...best].map(([path, { paths }]) => [path, paths]));
+  return new Map(
+    [...best].filter(([, { paths }]) => paths.length <= MAX_MEANT).map(([key, { paths }]) => [key, paths]),
+  );
 };

@@ -2,7 +2,7 @@
 
 /** Sections on the reporter's machine. Other headings end them. */
 const MACHINE =
-  /^(?:versions?|environment|environment info\w*|system|system details|system info\w*|your environment|operating system|platform|os|os \/ environment|configuration|installation|how did you install\b.*|(?:\w+ ){1,3}versions?(?: info\w*)?|matplotlib backend|output of .*)\W*$/i;
+  /^(?:versions?|environment|environment info\w*|system|system details|system info\w*|your environment|operating system|platform|os|os \/ environment|configuration|installation|how did you install\b.*|(?:\w+ ){1,3}(?:versions?|backend)(?: info\w*)?|output of .*)\W*$/i;
 
 export const isMachineSection = (heading: string): boolean => MACHINE.test(heading.trim());
 
@@ -43,11 +43,14 @@ const PLATFORM = /^(?:Linux|Windows|Darwin|macOS)-[\w.+-]+$/;
 
 /** Trac's note below a title. */
 const LAST_MODIFIED = /^\(last modified by [^()]*\)$/i;
+/** What GitHub's forms put where nothing was written. */
+const NO_ANSWER = /^_No response_$/;
 const MAX_BOILERPLATE_CHARS = 120;
 
 /** A line that says nothing about the problem. */
 export const isBoilerplate = (line: string): boolean => {
   const text = line.trim();
   if (text === "" || text.length > MAX_BOILERPLATE_CHARS) return false;
-  return isForm(text) || isVersionLine(text) || PLATFORM.test(text) || LAST_MODIFIED.test(text);
+  if (NO_ANSWER.test(text) || PLATFORM.test(text) || LAST_MODIFIED.test(text)) return true;
+  return isForm(text) || isVersionLine(text);
 };

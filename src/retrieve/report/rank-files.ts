@@ -1,5 +1,6 @@
+import { largest } from "../collections/largest.ts";
 import type { RankedChunk } from "../rank/chunk-index.ts";
-import { type Evidence, type EvidenceWeights, reasonsOf, scoreEvidence } from "./evidence.ts";
+import { certaintyOf, type Evidence, type EvidenceWeights, reasonsOf, scoreEvidence } from "./evidence.ts";
 
 export interface FileEvidence {
   /** BM25 of whole files, by path; what a category costs is taken off already. */
@@ -23,6 +24,7 @@ interface ScoredFile {
   /** Best first. */
   readonly chunks: readonly ScoredChunk[];
   readonly reasons: readonly string[];
+  readonly certainty: number;
 }
 
 const isIn =
@@ -49,6 +51,7 @@ const scoreFile = (
     score: weights.chunk * best + weights.file * wholeText + scoreEvidence(ofFile, weights),
     chunks: scored.sort((a, b) => b.score - a.score || a.chunk.startLine - b.chunk.startLine),
     reasons: reasonsOf(ofFile, weights, MAX_REASONS),
+    certainty: certaintyOf(ofFile),
   };
 };
 
@@ -61,7 +64,7 @@ export const rankFiles = (
   { fileScores, evidence, weights }: FileEvidence,
 ): readonly RankedChunk[] => {
   const byPath = Map.groupBy(evidence, ({ path }) => path);
-  const highest = Math.max(Number.MIN_VALUE, ...fileScores.values());
+  const highest = largest(fileScores.values(), Number.MIN_VALUE);
   const files = [...Map.groupBy(chunks, ({ path }) => path)]
     .map(([path, ofFile]) =>
       scoreFile(ofFile, byPath.get(path) ?? [], (fileScores.get(path) ?? 0) / highest, weights),
@@ -69,7 +72,7 @@ export const rankFiles = (
     .sort((a, b) => b.score - a.score);
   const top = files[0]?.score ?? 1;
   const rounds: RankedChunk[][] = [];
-  for (const { score, chunks: own, reasons } of files) {
+  for (const { score, chunks: own, reasons, certainty } of files) {
     const best = own[0]?.score ?? 1;
     for (const [round, one] of own.entries()) {
       rounds[round] ??= [];
@@ -77,7 +80,7 @@ export const rankFiles = (
       rounds[round].push({
         ...one.chunk,
         score: top > 0 ? (share * score) / top : 0,
-        ...(round === 0 && reasons.length > 0 ? { reasons } : {}),
+        ...(round === 0 && reasons.length > 0 ? { reasons, certainty } : {}),
       });
     }
   }

@@ -65,6 +65,14 @@ describe("REQ-R3 a report is taken apart", () => {
     expect(report.traced).toContain("self.registry.write(self)");
   });
 
+  test("below a trace, the type of an error may have any name; elsewhere it must be known as one", () => {
+    const line = "app.models.Entry.DoesNotExist: no such entry";
+    const frame = '  File "/x/a.py", line 1, in get\n    get()\n';
+    expect(readReport(`T\n${frame}${line}\n`).messages).toEqual(["no such entry"]);
+    expect(readReport(`T\n${frame}Expected: an entry\n`).messages).toEqual([]);
+    expect(readReport(`T\n${line}\n`).messages).toEqual([]);
+  });
+
   test("code that nobody fenced is code, and a section on the machine ends with the next heading", () => {
     const { examples, prose } = readReport(
       "Title\nDescription\n\nimport pkg\nx = pkg.make(1)\n\n#### Versions\nLinux-4.4.0\nsome: thing\n#### Notes on it\nkept\n",
@@ -93,6 +101,7 @@ describe("REQ-R3 frames of many languages", () => {
     ["[c:\\lib\\b.py](file:///C:/lib/b.py) in name(data)", "c:/lib/b.py", 0, "name"],
     ["a/b.py:12: in name", "a/b.py", 12, "name"],
     ["a/b.py:12: ValueError", "a/b.py", 12, ""],
+    ["/lib/a/b.py:12: UserWarning: no rows", "/lib/a/b.py", 12, ""],
     ["    at Store.open (/app/src/store.js:12:5)", "/app/src/store.js", 12, "Store.open"],
     ["    at async file:///app/src/store.js:12:5", "/app/src/store.js", 12, ""],
     ["\tat com.example.Store.open(Store.java:12)", "Store.java", 12, "com.example.Store.open"],
@@ -122,6 +131,7 @@ describe("REQ-R3 lines that say nothing about the problem", () => {
     "Linux-4.4.0-116-generic-x86_64-with-debian-stretch-sid",
     "Description",
     "Steps to reproduce",
+    "_No response_",
     "\t\t(last modified by Jane Doe)",
   ])("%s", (line) => expect(isBoilerplate(line)).toBe(true));
 
@@ -173,9 +183,31 @@ describe("FAIL-F5 hostile reports are read in bounded time", () => {
     ["open fences", "```\n".repeat(250_000)],
     ["an error without an end", `${"a.".repeat(300)}Error`.repeat(2000)],
     ["colons", `${"Aa:".repeat(200)}\n`.repeat(2000)],
+    ["prefixes", `${"> [a] stderr: 12:00 ".repeat(28)}\n`.repeat(2000)],
+    ["places", `${"a.c:1:1: ".repeat(60)}\n`.repeat(2000)],
+    ["functions without places", `${"a(".repeat(290)})\n\tb.go:1\n`.repeat(2000)],
+    ["panics", `thread '${"panicked at 'a', ".repeat(30)}\n`.repeat(2000)],
+    ["options", `${"--a-a_a".repeat(80)}\n`.repeat(2000)],
+    ["quotations", '`a b c" '.repeat(120_000)],
+    ["one long sentence", "some words and ".repeat(70_000)],
+    ["sentences", "A. ".repeat(300_000)],
+    ["a word of quotes", `a${"'".repeat(1_000_000)}1 b c`],
+    ["words of quotes", `${`a${"'".repeat(190)}1 `.repeat(3)}\n`.repeat(2000)],
+    ["a fence of empty lines", `it fails\n\`\`\`\n${"\n".repeat(1_000_000)}`],
+    ["a fence of spaces", `it fails\n\`\`\`\n${" \n".repeat(500_000)}`],
     ["assignments", `${"a[".repeat(290)}\n`.repeat(2000)],
   ])("%s", (_name, text) => {
     expect(cpuMs(() => readReport(text))).toBeLessThan(300);
     expect(cpuMs(() => isReport(text))).toBeLessThan(300);
   });
+});
+
+test("REQ-R3 line ends of every kind, in lines made to be slow", () => {
+  for (const end of ["\r", "\u2028", "\u2029"]) {
+    const line = `# ${" ".repeat(590)}x${end}y${end}z`;
+    const start = performance.now();
+    const { title } = readReport(`it fails\n${`${line}\n`.repeat(54)}`);
+    expect(title).toBe("it fails");
+    expect(performance.now() - start).toBeLessThan(1000);
+  }
 });

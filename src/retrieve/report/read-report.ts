@@ -1,5 +1,9 @@
+import { messageOf } from "./error-message.ts";
 import { type Frame, frameOf, type TracedFrame } from "./frames.ts";
 import { isBoilerplate, isForm, isMachineSection } from "./issue-form.ts";
+import { optionMentions } from "./option-mentions.ts";
+import { quotedPhrases } from "./quotations.ts";
+import { MAX_REPORT_CHARS, reportLines, splitTitle } from "./report-lines.ts";
 
 /** A piece of code in a report. */
 export interface Example {
@@ -22,44 +26,32 @@ export interface Report {
   readonly traced: string;
   /** What errors and warnings say, without their type. */
   readonly messages: readonly string[];
+  /** Quotations in title and prose that may be messages, too. */
+  readonly phrases: readonly string[];
+  /** Options of commands and keys of settings: `--no-cache-dir`, `max_line_length`. */
+  readonly options: readonly string[];
 }
 
-/** What is longer is cut. */
-const MAX_REPORT_CHARS = 32 * 1024;
-/** A longer line is data: its beginning says what it is. */
-const MAX_LINE_CHARS = 600;
 const MAX_FRAMES = 64;
 const MAX_MESSAGES = 8;
-
-/** `ValueError: message`, `astropy.wcs.NoConvergence: message`, `panic: message`, `E   AssertionError: message` */
-const MESSAGE =
-  /^(?:E\s+|> *)?(?:Uncaught |Caused by: |Exception in thread "[^"]*" |error\[\w+\]: )?(?<type>(?:[\w$]+[.:]{1,2})*[A-Z]\w*(?:Error|Exception|Warning|Failure|Fault|Interrupt|Exit|Convergence)|panic|fatal error|error|Error)\b[*`]*: +(?<message>\S.*)$/;
+/** A longer one is data. */
+const MAX_TITLE_CHARS = 600;
 
 const PROMPT = /^\s*(?:>>> ?|\.\.\. ?|In \[\d+\]: ?|\.{3,}: ?)(.*)$/;
-const HAS_PROMPT = /^\s*(?:>>> |In \[\d+\]: )/m;
+const HAS_PROMPT = /^\s*(?:>>> |In \[\d+\]: )/;
 /** Lines of source in a trace of IPython: `---> 12 code`, `     13 code`. */
 const TRACED = /^\s*(?:-+>\s*)?\d+(?:\s(.*))?$/;
 const TRACE_HEAD =
   /^(?:\s*-{20,}$|\s*During handling of the above|\s*The above exception was|.{0,100}Traceback \(most recent call last\))/;
+/** Between or above the frames of one trace. The first goroutine of Go is the one that failed, so the others follow it. */
+const TRACE_PART = /^\s*(?:goroutine \d+ .*\[.*\]:|stack (?:back)?trace:|note: run with )/i;
+/** Marks of a quotation in Markdown; three of them are a prompt. */
+const QUOTED = /^ {0,3}(?:>(?!>) ?)+/;
 const FENCE = /^\s*(?:```+|~~~+)\s*([\w+#.-]*)/;
 const HEADING = /^(?:#{1,6}\s+|\*\*)(.+?)(?:\*\*)?:?\s*#*$/;
 /** Code that nobody fenced, by how its lines begin. */
 const BARE_CODE =
   /^\s*(?:import [\w.{*]|from \S+ import |#include\b|using \w+|def \w+\(|class \w+.*[:{]$|(?:const|let|var|func|fn) \w|[\w.[\]]+ ?[-+*]?= ?[^=\s]|[\w.]+\([^()]*(?:\)|,)\s*[;:{]?$|(?:for|while|if|with|try)\b.*[:{]$)/;
-
-/** Comments of the form: `<!-- … -->`. */
-const withoutComments = (text: string): string => {
-  let kept = "";
-  let from = 0;
-  for (;;) {
-    const start = text.indexOf("<!--", from);
-    if (start < 0) return kept + text.slice(from);
-    const end = text.indexOf("-->", start);
-    kept += `${text.slice(from, start)}\n`;
-    if (end < 0) return kept;
-    from = end + 3;
-  }
-};
 
 interface Parts {
   title: string;
@@ -81,24 +73,25 @@ const addCode = ({ examples }: Parts, line: string, isNew: boolean, language: st
   else last.lines.push(line);
 };
 
-/** Takes a line that belongs to a trace or is a message of one; false where it is something else. */
-const takeTraceLine = (parts: Parts, line: string): boolean => {
-  const found = frameOf(line);
-  if (found !== undefined) {
-    if (!parts.isInTrace) parts.traces.push([]);
-    parts.traces.at(-1)?.push(found);
-    parts.isInTrace = true;
-    return true;
-  }
-  if (TRACE_HEAD.test(line)) {
+interface TakenLine {
+  /** It has a message; what stands before that in the line is text. */
+  readonly isMessage: boolean;
+  readonly lead: string;
+}
+
+const OF_TRACE: TakenLine = { isMessage: false, lead: "" };
+
+const takeFrame = (parts: Parts, found: TracedFrame): void => {
+  if (!parts.isInTrace) parts.traces.push([]);
+  parts.traces.at(-1)?.push(found);
+  parts.isInTrace = true;
+};
+
+/** What belongs to a trace without being a frame or a message: heads, and lines of source. */
+const takeTraceText = (parts: Parts, line: string): boolean => {
+  if (TRACE_HEAD.test(line) || (TRACE_PART.test(line) && !parts.isInTrace)) {
     parts.traces.push([]);
     parts.isInTrace = true;
-    return true;
-  }
-  const message = MESSAGE.exec(line)?.groups;
-  if (message !== undefined) {
-    if (parts.messages.length < MAX_MESSAGES) parts.messages.push(message["message"] ?? "");
-    parts.isInTrace = false;
     return true;
   }
   if (!parts.isInTrace) return false;
@@ -106,20 +99,30 @@ const takeTraceLine = (parts: Parts, line: string): boolean => {
   if (traced !== null) parts.traced.push(traced[1] ?? "");
   // Below a frame of Python stands its line of source, indented.
   else if (/^\s+\S/.test(line)) parts.traced.push(line);
-  else if (line.trim() === "") return true;
-  else {
-    parts.isInTrace = false;
-    return false;
+  else parts.isInTrace = line.trim() === "" || TRACE_PART.test(line);
+  return parts.isInTrace;
+};
+
+/** Takes a line that belongs to a trace or has a message; undefined where it is something else. */
+const takeTraceLine = (parts: Parts, line: string, isProse: boolean): TakenLine | undefined => {
+  const frame = frameOf(line);
+  const found = messageOf(line, { isInTrace: parts.isInTrace, isProse });
+  if (frame !== undefined) takeFrame(parts, frame);
+  if (found !== undefined) {
+    if (parts.messages.length < MAX_MESSAGES) parts.messages.push(found.message);
+    // A message ends its trace, unless it stands in the line of a frame.
+    parts.isInTrace = frame !== undefined;
+    return { isMessage: true, lead: found.lead };
   }
-  return true;
+  return frame !== undefined || takeTraceText(parts, line) ? OF_TRACE : undefined;
 };
 
 const takeFenced = (parts: Parts, lines: readonly string[], language: string): void => {
-  const isSession = HAS_PROMPT.test(lines.join("\n"));
+  const isSession = lines.some((line) => HAS_PROMPT.test(line));
   let isNew = true;
   parts.isInTrace = false;
   for (const line of lines) {
-    if (takeTraceLine(parts, line)) continue;
+    if (takeTraceLine(parts, line, false) !== undefined) continue;
     const typed = isSession ? PROMPT.exec(line) : null;
     if (isSession && typed === null) {
       parts.output.push(line);
@@ -132,12 +135,26 @@ const takeFenced = (parts: Parts, lines: readonly string[], language: string): v
 };
 
 const takeProse = (parts: Parts, line: string): void => {
-  if (takeTraceLine(parts, line)) return;
+  const taken = takeTraceLine(parts, line, true);
+  if (taken !== undefined) {
+    if (taken.lead.trim() !== "") parts.prose.push(taken.lead);
+    return;
+  }
   const typed = PROMPT.exec(line);
   const isCode = typed !== null || BARE_CODE.test(line);
   if (isCode) addCode(parts, typed?.[1] ?? line, !parts.isInCode, "");
   else if (!isBoilerplate(line)) parts.prose.push(line);
   parts.isInCode = isCode || (parts.isInCode && line.trim() === "");
+};
+
+/** The first line is the title, unless it belongs to a trace; an error that was pasted alone is its own title. */
+const takeFirst = (parts: Parts, line: string): void => {
+  if (line.trim() === "") return;
+  const taken = takeTraceLine(parts, line, true);
+  if (taken !== undefined && !taken.isMessage) return;
+  const { title, rest } = splitTitle(line);
+  parts.title = title;
+  if (rest !== "") parts.prose.push(rest);
 };
 
 const innermostFirst = (traces: Parts["traces"]): readonly Frame[] =>
@@ -160,14 +177,17 @@ const collect = (text: string): Parts => {
     isInCode: false,
   };
   let fenced: string[] | undefined;
+  let isFenceQuoted = false;
   let language = "";
   let isLeftOut = false;
-  for (const whole of withoutComments(text.slice(0, MAX_REPORT_CHARS)).split(/\r?\n/)) {
-    const line = whole.slice(0, MAX_LINE_CHARS);
+  for (const written of reportLines(text)) {
+    const isBare: boolean = fenced !== undefined && !isFenceQuoted;
+    const line: string = isBare ? written : written.replace(QUOTED, "");
     const fence = FENCE.exec(line);
     if (fence !== null) {
       if (fenced !== undefined && !isLeftOut) takeFenced(parts, fenced, language);
       fenced = fenced === undefined ? [] : undefined;
+      isFenceQuoted = line !== written;
       language = fence[1] ?? "";
       continue;
     }
@@ -175,10 +195,10 @@ const collect = (text: string): Parts => {
       fenced.push(line);
       continue;
     }
-    const heading = HEADING.exec(line)?.[1];
+    const heading = HEADING.exec(line.trimEnd())?.[1];
     if (heading !== undefined) isLeftOut = isMachineSection(heading);
     if (isLeftOut || (heading !== undefined && isForm(heading))) continue;
-    if (parts.title === "") parts.title = line.trim();
+    if (parts.title === "") takeFirst(parts, line);
     else takeProse(parts, line);
   }
   if (fenced !== undefined && !isLeftOut) takeFenced(parts, fenced, language);
@@ -186,15 +206,22 @@ const collect = (text: string): Parts => {
 };
 
 export const readReport = (text: string): Report => {
-  const { title, prose, examples, output, traces, traced, messages } = collect(text);
+  const parts = collect(text);
+  const { output, traces, traced, messages } = parts;
+  // A trace without any other text: its message is what it is about.
+  const title = parts.title || (messages[0] ?? text.slice(0, MAX_REPORT_CHARS).trim().split("\n")[0] ?? "");
+  const prose = parts.prose.join("\n");
+  const examples = parts.examples.map(({ language, lines }) => ({ language, text: lines.join("\n") }));
   return {
-    title,
-    prose: prose.join("\n"),
-    examples: examples.map(({ language, lines }) => ({ language, text: lines.join("\n") })),
+    title: title.slice(0, MAX_TITLE_CHARS),
+    prose,
+    examples,
     output: output.join("\n"),
     frames: innermostFirst(traces),
     traced: traced.join("\n"),
     messages: [...new Set(messages)],
+    phrases: quotedPhrases(`${title}\n${prose}`),
+    options: optionMentions({ title, prose, examples, output: output.join("\n") }),
   };
 };
 

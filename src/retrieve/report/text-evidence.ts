@@ -1,5 +1,5 @@
 import type { Evidence } from "./evidence.ts";
-import { findPaths } from "./find-paths.ts";
+import { findPaths, mentionKey } from "./find-paths.ts";
 import type { Frame } from "./frames.ts";
 import { nameMentions } from "./name-mentions.ts";
 import type { Report } from "./read-report.ts";
@@ -24,7 +24,10 @@ const mentionedPaths = ({ title, prose, examples, output }: Report): readonly Me
     const token = written.replace(/(?<![.:?!])[.:?!]+$/, "");
     const line = Number(LINE_SUFFIX.exec(token)?.[1] ?? 0);
     const path = token.replace(LINE_SUFFIX, "");
-    if (PATH_TOKEN.test(path)) found.set(path.replaceAll("\\", "/"), line);
+    if (!PATH_TOKEN.test(path)) continue;
+    const key = mentionKey(path.replaceAll("\\", "/"));
+    // A later mention without a line takes nothing back.
+    found.set(key, line || (found.get(key) ?? 0));
   }
   return [...found].map(([path, line]) => ({ path, line, isModule: false }));
 };
@@ -32,7 +35,7 @@ const mentionedPaths = ({ title, prose, examples, output }: Report): readonly Me
 const mentionedModules = (report: Report): readonly MentionedLine[] =>
   nameMentions(report)
     .filter(({ name }) => name.includes("."))
-    .map(({ name }) => ({ path: name.replaceAll(".", "/"), line: 0, isModule: true }));
+    .map(({ name }) => ({ path: mentionKey(name.replaceAll(".", "/")), line: 0, isModule: true }));
 
 /** Files that the report names by their path, or by the name of their module: `package.module`. */
 export const pathEvidence = (report: Report, files: readonly string[]): readonly Evidence[] => {
@@ -52,8 +55,16 @@ export const pathEvidence = (report: Report, files: readonly string[]): readonly
   });
 };
 
-const reasonOf = ({ name }: Frame): string =>
-  name === "" || name.startsWith("<") ? "in the trace" : `in the trace: ${name}`;
+/** Deep recursion repeats a few names; a trace of more functions in one file is read in its own text. */
+const MAX_NAMES = 12;
+
+/** All frames in one file are one reason, the innermost first: whoever reads it must not take one for the only one. */
+const reasonOf = (frames: readonly Frame[]): string => {
+  const named = new Set(
+    frames.map(({ name }) => name).filter((name) => name !== "" && !name.startsWith("<")),
+  );
+  return named.size === 0 ? "in the trace" : `in the trace: ${[...named].slice(0, MAX_NAMES).join(", ")}`;
+};
 
 /**
  * Files in the traces: the innermost that is of this project counts most.
@@ -65,9 +76,14 @@ export const frameEvidence = (
   lineOf: (path: string, frame: Frame) => number,
 ): readonly Evidence[] => {
   const found = findPaths(frames, files);
+  const byFile = Map.groupBy(
+    frames.flatMap((frame) => (found.get(mentionKey(frame.path)) ?? []).map((path) => ({ path, frame }))),
+    ({ path }) => path,
+  );
+  const reasons = new Map([...byFile].map(([path, own]) => [path, reasonOf(own.map(({ frame }) => frame))]));
   let depth = 0;
   return frames.flatMap((frame) => {
-    const meant = found.get(frame.path) ?? [];
+    const meant = found.get(mentionKey(frame.path)) ?? [];
     if (meant.length > 0) depth++;
     return meant.map(
       (path): Evidence => ({
@@ -75,7 +91,7 @@ export const frameEvidence = (
         path,
         line: lineOf(path, frame),
         strength: 1 / depth / meant.length,
-        reason: reasonOf(frame),
+        reason: reasons.get(path) ?? "in the trace",
       }),
     );
   });

@@ -10,24 +10,40 @@ interface LexicalSlots {
   readonly slots: number;
 }
 
-/** The share of the terms that each of these chunks has; chunks without any are left out. */
+/** How much a term says that so many of all chunks have. */
+export const idfOf = (count: number, found: number): number =>
+  Math.log(1 + (count - found + 0.5) / (found + 0.5));
+
+export const rarityOf = (
+  postings: Pick<Postings, "find">,
+  count: number,
+  terms: Iterable<string>,
+): ReadonlyMap<string, number> =>
+  new Map(Array.from(terms, (term) => [term, idfOf(count, postings.find(hashTerm(term)).length)]));
+
+/** Terms without weights count the same. */
+const weightsOf = (terms: Iterable<string> | ReadonlyMap<string, number>): ReadonlyMap<string, number> =>
+  terms instanceof Map ? terms : new Map(Array.from(terms as Iterable<string>, (term) => [term, 1]));
+
+/** The share of the terms, by their weights, that each of these chunks has; chunks without any are left out. */
 export const coverageOf = (
   { postings, slotOf, slots }: LexicalSlots,
-  terms: Iterable<string>,
+  terms: Iterable<string> | ReadonlyMap<string, number>,
   chunkIds: readonly number[],
 ): ReadonlyMap<number, number> => {
-  const distinct = new Set(terms);
+  const weights = weightsOf(terms);
+  const total = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
   const wanted = new Map(chunkIds.map((id) => [slotOf.get(id) ?? -1, id] as const));
   const isWanted = new Uint8Array(slots);
   for (const slot of wanted.keys()) if (slot >= 0) isWanted[slot] = 1;
   const found = new Map<number, number>();
-  for (const term of distinct) {
+  for (const [term, weight] of weights) {
     const { length, slots: holders } = postings.find(hashTerm(term));
     for (let i = 0; i < length; i++) {
       const slot = holders[i] ?? 0;
       if (isWanted[slot] !== 1) continue;
       const id = wanted.get(slot) ?? -1;
-      found.set(id, (found.get(id) ?? 0) + 1 / distinct.size);
+      found.set(id, (found.get(id) ?? 0) + weight / total);
     }
   }
   return found;
@@ -61,7 +77,7 @@ export const scoreGroups = (
       if (frequencies[group] === 0) touched.push(group);
       frequencies[group] = (frequencies[group] ?? 0) + (counts[i] ?? 0);
     }
-    const idf = weight * Math.log(1 + (groupLengths.length - touched.length + 0.5) / (touched.length + 0.5));
+    const idf = weight * idfOf(groupLengths.length, touched.length);
     for (const group of touched) {
       const frequency = frequencies[group] ?? 0;
       const normalisation = BM25_K1 * (1 - BM25_B + (BM25_B * (groupLengths[group] ?? 0)) / averageLength);

@@ -22,8 +22,8 @@ const build = (texts: ReadonlyMap<number, string>): LexicalIndex => {
   return index;
 };
 
-const WORDS = ["alpha", "beta", "gamma", "delta", "omega"];
-const textOf = fc.array(fc.constantFrom(...WORDS), { maxLength: 8 }).map((words) => words.join(" "));
+const TERMS = ["alpha", "beta", "gamma", "delta", "omega"];
+const textOf = fc.array(fc.constantFrom(...TERMS), { maxLength: 8 }).map((chosen) => chosen.join(" "));
 
 describe("the lexical index", () => {
   test("gives the scores of BM25, worked out by hand", () => {
@@ -54,7 +54,7 @@ describe("the lexical index", () => {
   test("any sequence of adds, replacements and removals equals a clean build", () => {
     const step = fc.record({ id: fc.nat(12), text: fc.option(textOf, { nil: undefined }) });
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), fc.array(fc.constantFrom(...WORDS)), (steps, query) => {
+      fc.property(fc.array(step, { maxLength: 60 }), fc.array(fc.constantFrom(...TERMS)), (steps, query) => {
         const index = createLexicalIndex();
         const texts = new Map<number, string>();
         for (const { id, text } of steps) {

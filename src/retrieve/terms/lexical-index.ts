@@ -1,6 +1,6 @@
 import { createTopScored, type Scored } from "../collections/top-scored.ts";
 import { BM25_B, BM25_K1 } from "./bm25.ts";
-import { coverageOf, scoreGroups } from "./chunk-groups.ts";
+import { coverageOf, idfOf, rarityOf, scoreGroups } from "./chunk-groups.ts";
 import { hashTerm, type PackedTerms } from "./packed-terms.ts";
 import { createPostings } from "./postings.ts";
 
@@ -22,8 +22,13 @@ export interface LexicalIndex {
     others: readonly number[],
     isWanted?: (chunkId: number) => boolean,
   ): readonly Scored[];
-  /** The share of the terms that each of these chunks has; chunks without any are left out. */
-  coverage(terms: Iterable<string>, chunkIds: readonly number[]): ReadonlyMap<number, number>;
+  /** The share of the terms, by their weights, that each of these chunks has; chunks without any are left out. */
+  coverage(
+    terms: Iterable<string> | ReadonlyMap<string, number>,
+    chunkIds: readonly number[],
+  ): ReadonlyMap<number, number>;
+  /** How rare each of these terms is, as BM25 counts it; a term that no chunk has is the rarest. */
+  rarity(terms: Iterable<string>): ReadonlyMap<string, number>;
   /**
    * BM25 of groups of chunks, such as whole files, at the index that `groupOf` gives their chunks: 0, 1, 2 … without gaps.
    * Chunks without a group are left out.
@@ -84,12 +89,11 @@ export const createLexicalIndex = (): LexicalIndex => {
   const scoreAll = (queryTerms: readonly string[] | ReadonlyMap<string, number>): number[] => {
     if (postings.needsCompaction()) compact();
     if (scores.length < slots) scores = new Float64Array(Math.max(slots, 1024) * 2);
-    const count = slotOf.size;
-    const averageLength = Math.max(1, totalLength / Math.max(1, count));
+    const averageLength = Math.max(1, totalLength / Math.max(1, slotOf.size));
     const touched: number[] = [];
     for (const [term, weight] of countTerms(queryTerms)) {
       const found = postings.find(hashTerm(term));
-      const idf = weight * Math.log(1 + (count - found.length + 0.5) / (found.length + 0.5));
+      const idf = weight * idfOf(slotOf.size, found.length);
       for (let i = 0; i < found.length; i++) {
         const slot = found.slots[i] ?? 0;
         const frequency = found.counts[i] ?? 0;
@@ -124,6 +128,7 @@ export const createLexicalIndex = (): LexicalIndex => {
     get size() {
       return slotOf.size;
     },
+    rarity: (terms) => rarityOf(postings, slotOf.size, terms),
     coverage: (terms, chunkIds) => coverageOf({ postings, slotOf, lengths, slots }, terms, chunkIds),
     scoreGroups: (terms, groupOf) => scoreGroups({ postings, slotOf, lengths, slots }, terms, groupOf),
     add: (chunkId, terms) => {

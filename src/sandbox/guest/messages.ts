@@ -1,6 +1,6 @@
 /** What passes between the server and a guest process. Values of programs travel as JSON texts, unread by either side. */
 
-/** Where and why a program failed, as the model is told. */
+/** Where and why a program failed, as the model reads it. */
 export interface ProgramError {
   readonly name: string;
   readonly message: string;
@@ -26,12 +26,22 @@ export type ToGuest =
       readonly code: string;
       /** JSON. */
       readonly inputs: string;
+      /** Whether later programs may declare its variables again. */
+      readonly sharesVariables: boolean;
       readonly maxOutputBytes: number;
       readonly maxResultBytes: number;
       readonly maxFileBytes: number;
+      readonly maxCallBytes: number;
     }
   | { readonly type: "settle"; readonly call: number; readonly value: string }
   | { readonly type: "settle"; readonly call: number; readonly failure: CallFailure };
+
+/** A file of the ephemeral workspace. */
+export interface GuestFile {
+  readonly name: string;
+  /** Bytes, whatever they mean: as text they could grow by six in a frame. */
+  readonly base64: string;
+}
 
 export type FromGuest =
   /** The interpreter is loaded. */
@@ -45,8 +55,9 @@ export type FromGuest =
       readonly error?: ProgramError | undefined;
       /** Whether output was dropped. */
       readonly outputCut: boolean;
-      readonly files: readonly { readonly name: string; readonly text: string }[];
-      /** Whether files were dropped because all of them together are too large. */
+      /** Those that are new or changed since the last program. */
+      readonly files: readonly GuestFile[];
+      /** Whether files were dropped because there are too many, or all of them together are too large. */
       readonly filesCut: boolean;
     };
 
@@ -58,6 +69,8 @@ export interface GuestSettings {
   /** Of Python: where its files are, and the memory of a started interpreter. */
   readonly pyodideFolder?: string;
   readonly snapshotFile?: string | undefined;
+  /** Of the machine's own interpreters: folders of packages. */
+  readonly packages?: readonly string[];
   /** Only write that memory to stdout. */
   readonly makesSnapshot?: boolean;
 }

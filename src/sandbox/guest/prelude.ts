@@ -1,3 +1,5 @@
+import { MAX_TIMERS } from "./bounds.ts";
+
 /**
  * The program's surroundings, evaluated inside the interpreter before any program: a text, because it is code of the guest.
  * It keeps its own copies of what it needs from the language, so that a program that changes `JSON` or `Promise` harms
@@ -9,12 +11,15 @@ export const PRELUDE = String.raw`((bridge) => {
   const { create, defineProperty, freeze, fromEntries, keys } = Object;
   const { apply } = Reflect;
   const NativePromise = Promise, NativeMap = Map, NativeSet = Set, NativeError = Error, NativeString = String;
-  const NativeTypeError = TypeError, NativeProxy = Proxy;
+  const NativeTypeError = TypeError, NativeRangeError = RangeError, NativeProxy = Proxy, Bytes = Uint8Array;
   const isArray = Array.isArray;
   const method = (own) => (self, ...args) => apply(own, self, args);
   const get = method(Map.prototype.get), set = method(Map.prototype.set), remove = method(Map.prototype.delete);
   const each = method(Map.prototype.forEach), eachOf = method(Set.prototype.forEach);
   const join = method(Array.prototype.join), push = method(Array.prototype.push);
+  const recall = method(WeakMap.prototype.get), remember = method(WeakMap.prototype.set);
+  const part = method(Bytes.prototype.subarray);
+  const charOf = NativeString.fromCharCode;
   const { call, output, startTimer, stopTimer } = bridge;
   const global = globalThis;
 
@@ -86,12 +91,27 @@ export const PRELUDE = String.raw`((bridge) => {
     if (typeof name !== "string" || name === "") throw new NativeTypeError("A file needs a name.");
     return name;
   };
+  // What is kept is never changed, only replaced: it is converted once, in parts, because arguments are bounded.
+  const converted = new WeakMap();
+  const latin1Of = (bytes) => {
+    const known = recall(converted, bytes);
+    if (known !== undefined) return known;
+    const parts = [];
+    for (let at = 0; at < bytes.length; at += 4096) push(parts, apply(charOf, null, part(bytes, at, at + 4096)));
+    const text = join(parts, "");
+    remember(converted, bytes, text);
+    return text;
+  };
+  const copyOf = (content) => (content instanceof Bytes ? new Bytes(content) : content);
   const files = freeze({
-    write: (name, text) => { set(workspace, nameOf(name), typeof text === "string" ? text : show(text)); },
+    write: (name, content) => {
+      const isKept = typeof content === "string" || content instanceof Bytes;
+      set(workspace, nameOf(name), isKept ? copyOf(content) : show(content));
+    },
     read: (name) => {
-      const text = get(workspace, nameOf(name));
-      if (text === undefined) throw new NativeError("There is no file " + name + " in the ephemeral workspace.");
-      return text;
+      const content = get(workspace, nameOf(name));
+      if (content === undefined) throw new NativeError("There is no file " + name + " in the ephemeral workspace.");
+      return copyOf(content);
     },
     remove: (name) => remove(workspace, nameOf(name)),
     list: () => {
@@ -103,13 +123,16 @@ export const PRELUDE = String.raw`((bridge) => {
 
   const timers = new NativeMap();
   let lastTimer = 0;
-  const setTimeout = (work, ms, ...args) => {
-    if (typeof work !== "function") throw new NativeTypeError("setTimeout takes a function.");
+  const startOne = (work, ms, args, repeats) => {
+    if (typeof work !== "function") throw new NativeTypeError("A timer takes a function.");
     const id = ++lastTimer;
-    set(timers, id, () => work(...args));
-    startTimer(id, +ms || 0);
+    const wait = +ms || 0;
+    if (!startTimer(id, wait)) throw new NativeRangeError("Too many timers are waiting: ${MAX_TIMERS} at most.");
+    set(timers, id, { work: () => work(...args), wait, repeats });
     return id;
   };
+  const setTimeout = (work, ms, ...args) => startOne(work, ms, args, false);
+  const setInterval = (work, ms, ...args) => startOne(work, ms, args, true);
   const clearTimeout = (id) => {
     if (remove(timers, id)) stopTimer(id);
   };
@@ -117,12 +140,16 @@ export const PRELUDE = String.raw`((bridge) => {
   const define = (name, value) =>
     defineProperty(global, name, { value, writable: true, configurable: true, enumerable: false });
   const console = freeze({ log: print, info: print, warn: print, error: print, debug: print });
-  const fixed = { tools, files, console, setTimeout, clearTimeout, ToolError };
+  const clearInterval = clearTimeout;
+  const fixed = { tools, files, console, setTimeout, clearTimeout, setInterval, clearInterval, ToolError };
   for (const name of keys(fixed)) define(name, fixed[name]);
 
   const numberOf = (value) => (typeof value === "number" ? value : undefined);
   return freeze({
-    begin: (inputs) => define("inputs", parse(inputs)),
+    begin: (inputs) => {
+      each(timers, (timer, id) => remove(timers, id));
+      define("inputs", parse(inputs));
+    },
     settle: (id, text) => {
       const one = get(waiting, id);
       if (remove(waiting, id)) one.resolve(parse(text));
@@ -132,8 +159,11 @@ export const PRELUDE = String.raw`((bridge) => {
       if (remove(waiting, id)) one.reject(new ToolError(parse(text), one.stack));
     },
     fire: (id) => {
-      const work = get(timers, id);
-      if (remove(timers, id)) work();
+      const timer = get(timers, id);
+      if (timer === undefined) return;
+      if (timer.repeats) startTimer(id, timer.wait);
+      else remove(timers, id);
+      timer.work();
     },
     result: (wrapped) => {
       const { value } = wrapped;
@@ -152,7 +182,8 @@ export const PRELUDE = String.raw`((bridge) => {
     },
     files: () => {
       const all = [];
-      each(workspace, (text, name) => push(all, { name, text }));
+      each(workspace, (content, name) =>
+        push(all, content instanceof Bytes ? { name, latin1: latin1Of(content) } : { name, text: content }));
       return stringify(all);
     },
   });

@@ -6,8 +6,18 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { PyodideAPI } from "pyodide";
 import type { GuestSettings, ToGuest } from "./messages.ts";
-import { PYTHON_PRELOAD, PYTHON_PRELUDE } from "./python-prelude.ts";
-import { boundFiles, createOutput, type GuestFile, listen, post, settingsOf, writeAll } from "./speak.ts";
+import { PYODIDE_PRELUDE, PYODIDE_SURROUND, PYTHON_PRELOAD } from "./python-prelude.ts";
+import {
+  createFileSender,
+  createOutput,
+  listen,
+  post,
+  postCall,
+  settingsOf,
+  type WorkspaceFile,
+  whenIdle,
+  writeAll,
+} from "./speak.ts";
 
 type Run = Extract<ToGuest, { type: "run" }>;
 
@@ -16,8 +26,16 @@ type Surroundings = readonly [
   run: (code: string, inputs: string) => Promise<string>,
   settle: (call: number, text: string) => void,
   fail: (call: number, text: string) => void,
-  files: () => string,
 ];
+
+/** Of Emscripten's file system in memory. */
+interface MemoryFiles {
+  readdir(path: string): readonly string[];
+  lstat(path: string): { readonly mode: number; readonly size: number; readonly mtime: Date };
+  isFile(mode: number): boolean;
+  isDir(mode: number): boolean;
+  readFile(path: string): Uint8Array;
+}
 
 const WORK_FOLDER = "/work";
 
@@ -60,16 +78,39 @@ const load = async (
   });
 };
 
+/** What programs wrote, read without Python, which a program may have changed. Links are not followed. */
+const filesIn = (memory: MemoryFiles): readonly WorkspaceFile[] => {
+  const found: WorkspaceFile[] = [];
+  const folders = [WORK_FOLDER];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop())
+    for (const name of memory.readdir(folder).toSorted()) {
+      if (name === "." || name === "..") continue;
+      const path = `${folder}/${name}`;
+      const { mode, size, mtime } = memory.lstat(path);
+      if (memory.isDir(mode)) folders.push(path);
+      else if (memory.isFile(mode))
+        found.push({
+          name: path.slice(WORK_FOLDER.length + 1),
+          size,
+          version: `${size}:${mtime.getTime()}`,
+          read: () => memory.readFile(path),
+        });
+    }
+  return found;
+};
+
 /** Writes the memory of a started interpreter to stdout: loading it later takes a sixth of the time. */
 const makeSnapshot = async (settings: GuestSettings): Promise<void> => {
   const pyodide = await load(settings, { _makeSnapshot: true });
   pyodide.runPython(PYTHON_PRELOAD);
+  pyodide.runPython(PYODIDE_PRELUDE);
   const snapshot = (pyodide as unknown as { makeMemorySnapshot(): Uint8Array }).makeMemorySnapshot();
   writeAll(snapshot);
 };
 
 const serve = async (settings: GuestSettings): Promise<void> => {
   const output = createOutput();
+  const sendFiles = createFileSender();
   const decoder = new TextDecoder();
   const write = (bytes: Uint8Array): number => {
     output.write(decoder.decode(bytes, { stream: true }));
@@ -80,30 +121,37 @@ const serve = async (settings: GuestSettings): Promise<void> => {
   pyodide.setStdout({ write });
   pyodide.setStderr({ write });
   pyodide.setStdin({ stdin: () => null });
-  const surround = pyodide.runPython(PYTHON_PRELUDE) as (...args: readonly unknown[]) => Surroundings;
-  const sendCall = (call: number, name: string, args: string): void =>
-    post({ type: "call", call, name, args });
-  const [run, settle, fail, files] = surround(sendCall, WORK_FOLDER);
+  if (settings.snapshotFile === undefined) pyodide.runPython(PYODIDE_PRELUDE);
+  const surround = pyodide.globals["get"](PYODIDE_SURROUND) as (...args: readonly unknown[]) => Surroundings;
+  let maxCallBytes = 0;
+  const sendCall = (call: number, name: string, args: string): void => {
+    const failure = postCall(call, name, args, maxCallBytes);
+    if (failure !== undefined) setImmediate(() => fail(call, JSON.stringify(failure)));
+  };
+  const [run, settle, fail] = surround(sendCall, WORK_FOLDER);
+  const memory = pyodide.FS as unknown as MemoryFiles;
   // The routes to this process's JavaScript that need no trick.
   for (const name of ["js", "pyodide_js"]) pyodide.unregisterJsModule(name);
   boundMemory(settings.memoryBytes);
 
+  let hasRun = false;
+  let warmedUp: Promise<unknown> = Promise.resolve();
   const start = async ({ code, inputs, ...limits }: Run): Promise<void> => {
+    hasRun = true;
+    await warmedUp;
     output.begin(limits.maxOutputBytes);
+    ({ maxCallBytes } = limits);
     const { result, error } = JSON.parse(await run(code, inputs)) as { result?: string; error?: never };
-    const left = JSON.parse(files()) as { files: readonly GuestFile[]; dropped: boolean };
     const isTooLarge = result !== undefined && Buffer.byteLength(result) > limits.maxResultBytes;
     const tooLarge = {
       name: "ValueError",
       message: `The result is larger than ${limits.maxResultBytes} bytes: return less, or write it to a file.`,
     };
-    const bounded = boundFiles(left.files, limits.maxFileBytes);
     post({
       type: "done",
       ...(isTooLarge ? { error: tooLarge } : { result, error }),
       outputCut: output.isCut(),
-      files: bounded.files,
-      filesCut: bounded.filesCut || left.dropped,
+      ...sendFiles(filesIn(memory), limits.maxFileBytes),
     });
   };
   listen((message) => {
@@ -112,6 +160,12 @@ const serve = async (settings: GuestSettings): Promise<void> => {
     else fail(message.call, JSON.stringify(message.failure));
   });
   post({ type: "ready" });
+  whenIdle(
+    () => !hasRun,
+    () => {
+      warmedUp = run("1", "{}").then(() => filesIn(memory));
+    },
+  );
 };
 
 allowBindingOfConstants();

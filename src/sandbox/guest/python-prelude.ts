@@ -1,15 +1,15 @@
+import { MAX_RESULT_DEPTH } from "./bounds.ts";
+
 /** Modules that programs use, loaded in the snapshot already: the first import of each takes some milliseconds. */
 export const PYTHON_PRELOAD =
-  "import ast, asyncio, collections, csv, datetime, io, itertools, json, math, os, re, stat, sys, textwrap, traceback\nfrom pyodide.code import CodeRunner\nfrom pyodide.ffi import to_js";
+  "import ast, asyncio, collections, csv, datetime, inspect, io, itertools, json, math, os, re, stat, sys, textwrap, traceback\nfrom pyodide.ffi import to_js";
 
 /**
- * The program's surroundings in Python, as a text. Everything crosses the border as JSON; what a program breaks here it
- * breaks for itself, and the process around it is confined by the system.
+ * The program's surroundings in Python, as a text, for every Python that runs programs. Everything crosses the border as
+ * JSON; what a program breaks here it breaks for itself, and the process around it is confined by the system.
  */
-export const PYTHON_PRELUDE = `
-import ast, asyncio, json, os, stat, sys, traceback
-from pyodide.code import CodeRunner
-from pyodide.ffi import to_js
+export const PYTHON_SURROUNDINGS = `
+import ast, asyncio, inspect, json, os, sys, traceback
 
 class ToolError(Exception):
     """A tool call that failed."""
@@ -21,13 +21,12 @@ def _surround(send_call, work_folder):
     waiting = {}
     made = 0
     dumps, loads = json.dumps, json.loads
-    future_type, is_file, walk = asyncio.Future, stat.S_ISREG, os.walk
     program_globals = {"__name__": "__main__", "ToolError": ToolError}
     main_task = None
 
     def plain(value, depth=0):
-        if depth > 100:
-            raise ValueError("the result is nested too deeply, or in a circle")
+        if depth >= ${MAX_RESULT_DEPTH} and isinstance(value, (dict, list, tuple, set, frozenset)):
+            raise ValueError("The value is nested deeper than ${MAX_RESULT_DEPTH} levels, or in a circle.")
         if value is None or isinstance(value, (bool, str)):
             return value
         if isinstance(value, int):
@@ -92,12 +91,21 @@ def _surround(send_call, work_folder):
             described["code"], described["retryable"] = error.code, error.retryable
         return described
 
+    def compile_program(code):
+        tree = ast.parse(code, "<program>")
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        parts = [(tree, "exec")] + ([] if last is None else [(ast.Expression(last.value), "eval")])
+        allow_await = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        return [compile(part, "<program>", mode, flags=allow_await, dont_inherit=True) for part, mode in parts]
+
     async def evaluate(code, inputs):
         program_globals["tools"] = Tools()
         program_globals["inputs"] = loads(inputs)
-        allow_await = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        runner = CodeRunner(code, return_mode="last_expr", filename="<program>", flags=allow_await).compile()
-        value = await runner.run_async(program_globals)
+        value = None
+        for part in compile_program(code):
+            value = eval(part, program_globals)
+            if part.co_flags & inspect.CO_COROUTINE:
+                value = await value
         while waiting:
             await asyncio.wait(list(waiting.values()))
         return None if value is None else dumps(plain(value))
@@ -120,25 +128,20 @@ def _surround(send_call, work_folder):
         sys.stderr.flush()
         return dumps(ended)
 
-    def files():
-        found, dropped = [], False
-        for folder, _, names in walk(work_folder):
-            for name in sorted(names):
-                path = os.path.join(folder, name)
-                try:
-                    if not is_file(os.lstat(path).st_mode):
-                        continue
-                    with open(path, encoding="utf-8", newline="") as file:
-                        found.append({"name": os.path.relpath(path, work_folder), "text": file.read()})
-                except (OSError, ValueError):
-                    dropped = True
-        return dumps({"files": found, "dropped": dropped})
-
-    for name in ("js", "pyodide_js"):
-        sys.modules.pop(name, None)
     os.makedirs(work_folder, exist_ok=True)
     os.chdir(work_folder)
-    return to_js([run, settle, fail, files])
+    return [run, settle, fail]
+`;
 
-_surround
+/** In Pyodide: what JavaScript calls to get the surroundings, by its name. It is part of the snapshot. */
+export const PYODIDE_SURROUND = "_surround_pyodide";
+export const PYODIDE_PRELUDE = `${PYTHON_SURROUNDINGS}
+from pyodide.ffi import to_js
+
+def ${PYODIDE_SURROUND}(send_call, work_folder):
+    # Their parts as well: pyodide_js._api is the whole interpreter from outside.
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("js", "pyodide_js")]:
+        del sys.modules[name]
+    return to_js(_surround(send_call, work_folder))
+
 `;

@@ -2,38 +2,50 @@
  * Run as a process of its own, confined by the system: an interpreter in WebAssembly that runs programs which the server
  * sends. Whatever breaks out of the interpreter is still in here.
  */
+import { MAX_TIMERS } from "./bounds.ts";
 import type { FromGuest, ToGuest } from "./messages.ts";
 import { createVm, type Standing } from "./quickjs-vm.ts";
-import { boundFiles, createOutput, type GuestFile, listen, post, settingsOf } from "./speak.ts";
+import {
+  createFileSender,
+  createOutput,
+  listen,
+  post,
+  postCall,
+  readPreludeFiles,
+  refuseResult,
+  settingsOf,
+  whenIdle,
+} from "./speak.ts";
 import { stripTypes } from "./strip-types.ts";
 
 type Run = Extract<ToGuest, { type: "run" }>;
 
 /** A timer longer than any program lives. */
 const MAX_TIMER_MS = 86_400_000;
-const MAX_TIMERS = 1000;
-/** A spare process has nothing to do by then; one that somebody waits for is running its program. */
-const PRELOAD_MS = 100;
 
 const output = createOutput();
+const sendFiles = createFileSender();
 const timers = new Map<number, NodeJS.Timeout>();
 const calls = new Set<number>();
 let current: Run | undefined;
+let hasRun = false;
 
 const vm = await createVm(settingsOf(), {
   output: output.write,
   call: (id, name, args) => {
     calls.add(id);
-    post({ type: "call", call: id, name, args });
+    const failure = postCall(id, name, args, current?.maxCallBytes ?? 0);
+    if (failure !== undefined) setImmediate(() => settle({ type: "settle", call: id, failure }));
   },
   startTimer: (id, ms) => {
-    if (timers.size >= MAX_TIMERS) return;
+    if (timers.size >= MAX_TIMERS) return false;
     const fire = (): void => {
       timers.delete(id);
       vm.fire(id);
       advance();
     };
     timers.set(id, setTimeout(fire, Math.min(Math.max(0, ms), MAX_TIMER_MS)));
+    return true;
   },
   stopTimer: (id) => {
     clearTimeout(timers.get(id));
@@ -48,16 +60,12 @@ const finish = (ended: Pick<Extract<FromGuest, { type: "done" }>, "result" | "er
   for (const timer of timers.values()) clearTimeout(timer);
   timers.clear();
   calls.clear();
-  const isTooLarge = ended.result !== undefined && Buffer.byteLength(ended.result) > maxResultBytes;
-  const tooLarge = {
-    name: "RangeError",
-    message: `The result is larger than ${maxResultBytes} bytes: return less, or write it to a file of the ephemeral workspace.`,
-  };
+  const error = refuseResult(ended.result, maxResultBytes);
   post({
     type: "done",
-    ...(isTooLarge ? { error: tooLarge } : ended),
+    ...(error === undefined ? ended : { error }),
     outputCut: output.isCut(),
-    ...boundFiles(JSON.parse(vm.files()) as readonly GuestFile[], maxFileBytes),
+    ...sendFiles(readPreludeFiles(vm.files()), maxFileBytes),
   });
 };
 
@@ -79,12 +87,13 @@ const advance = (): void => {
 
 const start = (run: Run): void => {
   current = run;
+  hasRun = true;
   output.begin(run.maxOutputBytes);
   const stripped = run.language === "typescript" ? stripTypes(run.code) : { code: run.code };
   if ("error" in stripped) finish({ error: stripped.error });
   else {
     vm.begin(run.inputs);
-    vm.evaluate(stripped.code);
+    vm.evaluate(stripped.code, run.sharesVariables);
     advance();
   }
 };
@@ -98,5 +107,14 @@ const settle = (message: Extract<ToGuest, { type: "settle" }>): void => {
 
 listen((message) => (message.type === "run" ? start(message) : settle(message)));
 post({ type: "ready" });
-// Loaded while nobody waits: the first program in TypeScript would otherwise take a tenth of a second longer.
-setTimeout(() => stripTypes(""), PRELOAD_MS).unref();
+whenIdle(
+  () => !hasRun,
+  () => {
+    vm.begin("{}");
+    vm.evaluate("1", false);
+    vm.advance();
+    vm.files();
+    // The first program in TypeScript would otherwise take a tenth of a second longer.
+    stripTypes("");
+  },
+);

@@ -7,6 +7,9 @@ import type {
 } from "quickjs-emscripten-core";
 import type { GuestSettings, ProgramError } from "./messages.ts";
 import { PRELUDE } from "./prelude.ts";
+import { type Described, toProgramError } from "./program-error.ts";
+import { declareAsVar } from "./top-level-names.ts";
+import { WEB_PRELUDE } from "./web-prelude.ts";
 
 /** WebAssembly has no type in Node's library. */
 const { WebAssembly } = globalThis as unknown as {
@@ -22,20 +25,20 @@ const STACK_BYTES = 128 * 1024;
 /** JS_EVAL_FLAG_ASYNC of quickjs.h: a script with top-level `await`, whose last expression is the result. */
 const ASYNC_SCRIPT = 1 << 7;
 const PROGRAM = "program";
-const POSITION = /\bprogram:(\d+):(\d+)/;
 
 /** What a program reaches outside of the interpreter; all of it takes and gives text and numbers. */
 export interface Bridge {
   call(id: number, name: string, args: string): void;
   output(text: string): void;
-  startTimer(id: number, ms: number): void;
+  /** False if too many are waiting. */
+  startTimer(id: number, ms: number): boolean;
   stopTimer(id: number): void;
 }
 
 export interface Vm {
   begin(inputs: string): void;
-  /** Starts a program. */
-  evaluate(code: string): void;
+  /** Starts a program. Where it shares its variables, later ones may declare them again. */
+  evaluate(code: string, sharesVariables: boolean): void;
   settle(id: number, value: string): void;
   fail(id: number, failure: string): void;
   fire(timer: number): void;
@@ -70,41 +73,19 @@ const loadRuntime = async ({ memoryBytes, quickJs }: GuestSettings): Promise<Qui
 
 const bridgeHandle = (context: QuickJSContext, bridge: Bridge): QuickJSHandle => {
   const handle = context.newObject();
-  const add = (name: string, work: (...args: QuickJSHandle[]) => void): void =>
-    context.newFunction(name, work).consume((made) => context.setProp(handle, name, made));
-  add("call", (id, name, args) =>
-    bridge.call(
-      context.getNumber(id as QuickJSHandle),
-      context.getString(name as QuickJSHandle),
-      context.getString(args as QuickJSHandle),
-    ),
-  );
-  add("output", (text) => bridge.output(context.getString(text as QuickJSHandle)));
-  add("startTimer", (id, ms) =>
-    bridge.startTimer(context.getNumber(id as QuickJSHandle), context.getNumber(ms as QuickJSHandle)),
-  );
-  add("stopTimer", (id) => bridge.stopTimer(context.getNumber(id as QuickJSHandle)));
+  const add = (name: string, work: (...args: QuickJSHandle[]) => unknown): void =>
+    context
+      .newFunction(name, (...args) => (work(...args) === false ? context.false : context.true))
+      .consume((made) => context.setProp(handle, name, made));
+  const [number, text] = [context.getNumber, context.getString].map((read) => read.bind(context)) as [
+    (from: QuickJSHandle | undefined) => number,
+    (from: QuickJSHandle | undefined) => string,
+  ];
+  add("call", (id, name, args) => bridge.call(number(id), text(name), text(args)));
+  add("output", (shown) => bridge.output(text(shown)));
+  add("startTimer", (id, ms) => bridge.startTimer(number(id), number(ms)));
+  add("stopTimer", (id) => bridge.stopTimer(number(id)));
   return handle;
-};
-
-/** As the prelude describes it. */
-interface Described extends Omit<ProgramError, "column"> {
-  readonly stack: string;
-}
-
-const MAX_MESSAGE_CHARS = 4000;
-
-const toProgramError = ({ name, message, stack, line, code, retryable }: Described): ProgramError => {
-  const [, atLine, atColumn] = POSITION.exec(stack) ?? [];
-  return {
-    name: name.slice(0, 100),
-    message: message.slice(0, MAX_MESSAGE_CHARS),
-    ...(atLine === undefined
-      ? { ...(line === undefined ? {} : { line }) }
-      : { line: Number(atLine), column: Number(atColumn) }),
-    ...(code === undefined ? {} : { code }),
-    ...(retryable === undefined ? {} : { retryable }),
-  };
 };
 
 /** The interpreter with its surroundings, ready for a program. */
@@ -113,7 +94,9 @@ export const createVm = async (settings: GuestSettings, bridge: Bridge): Promise
   const context = runtime.newContext();
   let main: QuickJSHandle | undefined;
   let failed: ProgramError | undefined;
+  let written = "";
 
+  context.unwrapResult(context.evalCode(WEB_PRELUDE, "prelude")).dispose();
   const install = context.unwrapResult(context.evalCode(PRELUDE, "prelude"));
   const surroundings = context.unwrapResult(
     context.callFunction(install, context.undefined, bridgeHandle(context, bridge)),
@@ -142,7 +125,7 @@ export const createVm = async (settings: GuestSettings, bridge: Bridge): Promise
       return { name: "InternalError", message: "out of memory, or an error that cannot be shown" };
     }
     const described = answer.value.consume((text) => context.getString(text));
-    return toProgramError(JSON.parse(described) as Described);
+    return toProgramError(JSON.parse(described) as Described, written);
   };
   const number = (value: number): QuickJSHandle => context.newNumber(value);
   const text = (value: string): QuickJSHandle => context.newString(value);
@@ -164,8 +147,15 @@ export const createVm = async (settings: GuestSettings, bridge: Bridge): Promise
       main = undefined;
       ask("begin", text(inputs));
     },
-    evaluate: (code) => {
-      const started = context.evalCode(code, PROGRAM, ASYNC_SCRIPT);
+    evaluate: (code, sharesVariables) => {
+      written = code;
+      const shared = sharesVariables ? declareAsVar(code) : code;
+      let started = context.evalCode(shared, PROGRAM, ASYNC_SCRIPT);
+      // What is not valid has not begun to run.
+      if (started.error !== undefined && shared !== code) {
+        started.error.dispose();
+        started = context.evalCode(code, PROGRAM, ASYNC_SCRIPT);
+      }
       if (started.error === undefined) main = started.value;
       else failed ??= describe(started.error);
     },

@@ -21,14 +21,6 @@ export interface Reached {
   readonly rarity: number;
 }
 
-/** What somebody's code that is no part of the project means in it. */
-export interface ExampleMeaning {
-  /** By step, in the order in which the code names them. */
-  readonly reached: readonly Reached[];
-  /** Files of the modules that it imports as a whole. */
-  readonly modules: readonly string[];
-}
-
 /** No file of a workspace can have this path. */
 const EXAMPLE_PATH = "\0example";
 /** An example that names more is a program: its first names are what it is about. */
@@ -70,15 +62,6 @@ const namedIn = (table: Table, resolver: Resolver, file: FileRecord): ReadonlyMa
   return named;
 };
 
-const modulesIn = (table: Table, { names }: Resolver, file: FileRecord): readonly string[] =>
-  file.imports.flatMap((entry) => {
-    const found = names.imported(file, entry);
-    if (found === "foreign") return [];
-    return found.flatMap((one) =>
-      one.kind === "module" ? one.files.map((id) => table.file(id)?.path ?? "") : [],
-    );
-  });
-
 /** What the definition runs: of a class, its constructors. */
 const callsOf = (
   table: Table,
@@ -91,17 +74,18 @@ const callsOf = (
   return distinct.size > MAX_CALLEES ? [] : [...distinct.values()];
 };
 
-/** Resolves a piece of code as if it were a file of the project, and follows its calls. */
+/**
+ * Resolves a piece of code as if it were a file of the project, and follows its calls: what somebody's example means, by
+ * step, in the order in which the code names it.
+ */
 export const createExampleMeaning =
   (table: Table, resolver: Resolver, finder: UseFinder) =>
-  (language: string, symbols: FileSymbols, maxSteps: number): ExampleMeaning => {
+  (language: string, symbols: FileSymbols, maxSteps: number): readonly Reached[] => {
     table.put(EXAMPLE_PATH, language, familyOf(language), symbols);
     let named: ReadonlyMap<SymbolId, number>;
-    let modules: readonly string[] = [];
     try {
       const file = table.byPath(EXAMPLE_PATH);
       named = file === undefined ? new Map() : namedIn(table, resolver, file);
-      if (file !== undefined) modules = modulesIn(table, resolver, file);
     } finally {
       table.remove(EXAMPLE_PATH);
     }
@@ -122,11 +106,8 @@ export const createExampleMeaning =
       }
       last = next;
     }
-    return {
-      reached: [...reached].flatMap(([id, one]) => {
-        const symbol = describe(table, id);
-        return symbol === undefined ? [] : [{ symbol, rarity: rarityOf(table, symbol.name), ...one }];
-      }),
-      modules: [...new Set(modules)],
-    };
+    return [...reached].flatMap(([id, one]) => {
+      const symbol = describe(table, id);
+      return symbol === undefined ? [] : [{ symbol, rarity: rarityOf(table, symbol.name), ...one }];
+    });
   };

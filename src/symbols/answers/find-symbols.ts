@@ -17,9 +17,14 @@ const KIND_ORDER = "class interface function method type enum module macro const
   " ",
 );
 
+/** Of a qualified name, from its end: more do not tell definitions apart. */
+const MAX_PARTS = 8;
+/** Definitions that are ordered: the project decides how many have one name, and a report how often it is asked for. */
+const MAX_CANDIDATES = 5000;
+
 /** The likeliest meaning first: exported before private, code before tests, large kinds before small ones. */
 const rank = (table: Table, symbols: readonly SymbolId[]): readonly SymbolId[] => {
-  const keys = symbols.flatMap((id) => {
+  const keys = symbols.slice(0, MAX_CANDIDATES).flatMap((id) => {
     const at = describe(table, id);
     const file = table.file(fileOf(id));
     if (at === undefined || file === undefined) return [];
@@ -78,30 +83,42 @@ export const findSymbols = (table: Table, query: string): readonly SymbolId[] =>
   const parts = text
     .replace(/\.prototype\./g, ".")
     .split(/\.|::|#|\\|->/)
-    .filter(Boolean);
+    .filter(Boolean)
+    .slice(-MAX_PARTS);
   const last = parts.at(-1);
   if (last === undefined) return [];
   const named = table.named.get(last);
   if (parts.length === 1) return rank(table, named);
+  // Whatever fits has the last two parts; all others are looked at once, however many parts there are.
+  const nearest = `.${parts.slice(-2).join(".")}`;
+  const near = named.filter((id) => `.${table.definition(id)?.qualified ?? ""}`.endsWith(nearest));
   // The longest suffix that fits decides: the parts before it may name a package or a module.
   for (let from = 0; from < parts.length - 1; from++) {
-    const wanted = parts.slice(from).join(".");
-    const fits = named.filter((id) => {
-      const qualified = table.definition(id)?.qualified ?? "";
-      if (qualified !== wanted && !qualified.endsWith(`.${wanted}`)) return false;
-      return from === 0 || isUnder(table, id, parts.slice(0, from));
-    });
+    const wanted = `.${parts.slice(from).join(".")}`;
+    const isIn = isUnder(table, parts.slice(0, from));
+    const fits = near.filter(
+      (id) => `.${table.definition(id)?.qualified ?? ""}`.endsWith(wanted) && (from === 0 || isIn(id)),
+    );
     if (fits.length > 0) return rank(table, fits);
   }
-  const inModule = named.filter((id) => isUnder(table, id, parts.slice(0, -1)));
+  const inModule = named.filter(isUnder(table, parts.slice(0, -1)));
   // `App.Store` of a language whose modules are named in full where they are defined.
   const isModule = (id: SymbolId): boolean => /^(?:module|class)$/.test(table.definition(id)?.kind ?? "");
   return rank(table, inModule.length > 0 ? inModule : named.filter(isModule));
 };
 
-/** Whether a symbol's file is the module that these parts name. */
-const isUnder = (table: Table, id: SymbolId, parts: readonly string[]): boolean => {
-  const file = table.file(fileOf(id));
+/** Whether a symbol's file is the module that these parts name; each file is looked at once. */
+const isUnder = (table: Table, parts: readonly string[]): ((id: SymbolId) => boolean) => {
+  const known = new Map<number, boolean>();
+  return (id) => {
+    const fileId = fileOf(id);
+    const isNamed = known.get(fileId) ?? isNamedBy(table.file(fileId), parts);
+    known.set(fileId, isNamed);
+    return isNamed;
+  };
+};
+
+const isNamedBy = (file: FileRecord | undefined, parts: readonly string[]): boolean => {
   if (file === undefined) return false;
   if (
     file.module !== "" &&

@@ -18,6 +18,7 @@ import { ruby } from "./ruby.ts";
 import { rust } from "./rust/language.ts";
 import { scala } from "./scala.ts";
 import { swift } from "./swift.ts";
+import { zig } from "./zig.ts";
 
 const LANGUAGES: readonly SymbolLanguage[] = [
   c,
@@ -38,11 +39,16 @@ const LANGUAGES: readonly SymbolLanguage[] = [
   scala,
   starlark,
   swift,
-  ...genericLanguages,
+  zig,
 ];
 
-const byId = new Map(LANGUAGES.flatMap((language) => language.ids.map((id) => [id, language])));
-const families = new Map(LANGUAGES.flatMap(({ ids, family }) => ids.map((id) => [id, family])));
+/** What is described here replaces the common rules. */
+const all = [...genericLanguages, ...LANGUAGES];
+const byId = new Map(all.flatMap((language) => language.ids.map((id) => [id, language])));
+const families = new Map(all.flatMap(({ ids, family }) => ids.map((id) => [id, family])));
+
+/** The languages with a description of their own: an index that was made with fewer of them is made again. */
+export const DESCRIBED_LANGUAGES = LANGUAGES.flatMap(({ ids }) => ids).join(" ");
 
 /** How symbols of a language are extracted; undefined where it has none. */
 export const rulesOf = (id: string): Rules | undefined => byId.get(id)?.rules;

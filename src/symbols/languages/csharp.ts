@@ -2,14 +2,10 @@ import type { Handler, Rules } from "../extract/walker.ts";
 import type { Family } from "../project/family.ts";
 import {
   block,
-  callOf,
   closure,
-  creationOf,
-  expressionOf,
   firstOf,
   functionDefinition,
   inherits,
-  type NodeTypes,
   parameter,
   refersTo,
   removeSpaces,
@@ -17,12 +13,11 @@ import {
   skip,
   typeDefinition,
   unlessPrivate,
-  use,
-  useMember,
   variable,
   visitOthers,
 } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
+import { assigns, callOf, creationOf, expressionOf, memberOf, type NodeTypes } from "../rules/uses.ts";
 import { writtenType } from "../rules/written-type.ts";
 import { isOwnNamespace } from "./namespaces.ts";
 
@@ -161,14 +156,8 @@ const rules: Rules = {
     ["using_statement", block],
     ["invocation_expression", callOf(nodeTypes)],
     ["object_creation_expression", creationOf(nodeTypes, ["identifier"])],
-    [
-      "member_access_expression",
-      (walker, node) => useMember(walker, node, { object: "expression", name: "name" }, "read"),
-    ],
-    [
-      "qualified_name",
-      (walker, node) => useMember(walker, node, { object: "qualifier", name: "name" }, "type"),
-    ],
+    ["member_access_expression", memberOf(nodeTypes)],
+    ["qualified_name", memberOf(nodeTypes, "type")],
     [
       "member_binding_expression",
       (walker, node) => {
@@ -177,13 +166,7 @@ const rules: Rules = {
         walker.refer(walker.text(name), name, "call", walker.expression(condition));
       },
     ],
-    [
-      "assignment_expression",
-      (walker, node) => {
-        use(nodeTypes, walker, walker.field(node, "left"), "write");
-        walker.visitField(node, "right");
-      },
-    ],
+    ["assignment_expression", assigns(nodeTypes)],
     ["name_colon", skip],
     ["return_statement", returns()],
     ["attribute", attribute],

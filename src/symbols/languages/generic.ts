@@ -3,9 +3,9 @@ import type { SymbolLanguage } from "../rules/symbol-language.ts";
 
 const IDS =
   "ada bash clojure commonlisp d dart elisp elm erlang fortran gdscript gleam glsl haskell julia matlab nim " +
-  "ocaml ocaml-interface perl powershell r racket rescript scheme solidity vim zig";
+  "ocaml ocaml-interface perl powershell r racket rescript scheme solidity vim";
 
-/** Languages that define functions and types, but have no rules of their own. */
+/** Languages whose functions and types are found by common rules, unless a description of their own replaces these. */
 export const genericLanguages: readonly SymbolLanguage[] = IDS.split(" ").map((id) => ({
   ids: [id],
   rules: generic,

@@ -1,26 +1,21 @@
 import type { Handler, Rules, Walker } from "../extract/walker.ts";
 import {
   block,
-  callOf,
   closure,
-  creationOf,
-  expressionOf,
   firstOf,
   functionDefinition,
   inherits,
-  type NodeTypes,
   parameter,
   refersTo,
   removeSpaces,
   returns,
   skip,
   typeDefinition,
-  use,
-  useMember,
   variable,
   visitOthers,
 } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
+import { assigns, callOf, creationOf, expressionOf, memberOf, type NodeTypes } from "../rules/uses.ts";
 import { writtenType } from "../rules/written-type.ts";
 import { jvm } from "./jvm.ts";
 
@@ -231,14 +226,8 @@ const rules: Rules = {
     ["method_invocation", callOf(nodeTypes)],
     ["object_creation_expression", creationOf(nodeTypes, ["type_identifier"])],
     ["method_reference", methodReference],
-    ["field_access", (walker, node) => useMember(walker, node, { object: "object", name: "field" }, "read")],
-    [
-      "assignment_expression",
-      (walker, node) => {
-        use(nodeTypes, walker, walker.field(node, "left"), "write");
-        walker.visitField(node, "right");
-      },
-    ],
+    ["field_access", memberOf(nodeTypes)],
+    ["assignment_expression", assigns(nodeTypes)],
     ["return_statement", returns()],
     ["marker_annotation", annotation],
     ["annotation", annotation],

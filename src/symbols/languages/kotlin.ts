@@ -4,7 +4,6 @@ import {
   bindName,
   closure,
   firstOf,
-  type NodeTypes,
   refersTo,
   removeSpaces,
   skip,
@@ -14,6 +13,7 @@ import {
 } from "../rules/handlers.ts";
 import { createNavigation } from "../rules/navigation.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
+import type { NodeTypes } from "../rules/uses.ts";
 import { writtenType } from "../rules/written-type.ts";
 import { jvm } from "./jvm.ts";
 

@@ -2,23 +2,19 @@ import type { Handler, Rules, Walker } from "../extract/walker.ts";
 import type { Family } from "../project/family.ts";
 import {
   bindName,
-  callOf,
   closure,
-  creationOf,
-  expressionOf,
   firstOf,
   functionDefinition,
   inherits,
-  type NodeTypes,
   refersTo,
   returns,
   skip,
   typeDefinition,
   unlessPrivate,
-  useMember,
   visitOthers,
 } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
+import { callOf, creationOf, expressionOf, memberOf, type NodeTypes } from "../rules/uses.ts";
 import { writtenType } from "../rules/written-type.ts";
 import { isOwnNamespace } from "./namespaces.ts";
 
@@ -171,14 +167,8 @@ const rules: Rules = {
     ["nullsafe_member_call_expression", callOf(nodeTypes)],
     ["scoped_call_expression", callOf(nodeTypes)],
     ["object_creation_expression", creationOf(nodeTypes, ["name"])],
-    [
-      "member_access_expression",
-      (walker, node) => useMember(walker, node, { object: "object", name: "name" }, "read"),
-    ],
-    [
-      "nullsafe_member_access_expression",
-      (walker, node) => useMember(walker, node, { object: "object", name: "name" }, "read"),
-    ],
+    ["member_access_expression", memberOf(nodeTypes)],
+    ["nullsafe_member_access_expression", memberOf(nodeTypes)],
     [
       "class_constant_access_expression",
       (walker, node) => {

@@ -2,16 +2,9 @@ import { step } from "../extract/expression.ts";
 import type { Handler, Rules, Walker } from "../extract/walker.ts";
 import type { ProjectFiles, ResolveSource } from "../project/family.ts";
 import { joinPath, nameOf } from "../project/paths.ts";
-import {
-  argumentsOf,
-  closure,
-  expressionOf,
-  firstOf,
-  type NodeTypes,
-  refersTo,
-  skip,
-} from "../rules/handlers.ts";
+import { argumentsOf, closure, firstOf, refersTo, skip } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
+import { expressionOf, type NodeTypes } from "../rules/uses.ts";
 
 const nodeTypes: NodeTypes = {
   names: new Set(["identifier", "constant"]),

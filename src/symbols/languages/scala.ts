@@ -2,22 +2,18 @@ import { step } from "../extract/expression.ts";
 import type { Handler, Rules, Walker } from "../extract/walker.ts";
 import {
   block,
-  callOf,
-  creationOf,
-  expressionOf,
   functionDefinition,
-  type NodeTypes,
   parameter,
   refersTo,
   removeSpaces,
   skip,
   typeAlias,
   typeDefinition,
-  useMember,
   variable,
   visitOthers,
 } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
+import { callOf, creationOf, expressionOf, memberOf, type NodeTypes } from "../rules/uses.ts";
 import { writtenType } from "../rules/written-type.ts";
 import { jvm } from "./jvm.ts";
 
@@ -160,10 +156,7 @@ const rules: Rules = {
     ["for_expression", block],
     ["call_expression", callOf(nodeTypes)],
     ["instance_expression", creationOf(nodeTypes, ["type_identifier"])],
-    [
-      "field_expression",
-      (walker, node) => useMember(walker, node, { object: "value", name: "field" }, "read"),
-    ],
+    ["field_expression", memberOf(nodeTypes)],
     ["identifier", refersTo("read")],
     ["type_identifier", refersTo("type")],
   ]),

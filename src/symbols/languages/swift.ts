@@ -1,16 +1,9 @@
 import { step, UNKNOWN } from "../extract/expression.ts";
 import type { Handler, Rules, Walker } from "../extract/walker.ts";
-import {
-  bindName,
-  closure,
-  type NodeTypes,
-  refersTo,
-  skip,
-  unlessPrivate,
-  visitOthers,
-} from "../rules/handlers.ts";
+import { bindName, closure, refersTo, skip, unlessPrivate, visitOthers } from "../rules/handlers.ts";
 import { createNavigation } from "../rules/navigation.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
+import type { NodeTypes } from "../rules/uses.ts";
 import { writtenType } from "../rules/written-type.ts";
 
 const nodeTypes: NodeTypes = {

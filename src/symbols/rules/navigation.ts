@@ -1,6 +1,7 @@
 import { type Expression, step } from "../extract/expression.ts";
 import type { Handler, Walker } from "../extract/walker.ts";
-import { expressionOf, firstOf, type NodeTypes, use, visitOthers } from "./handlers.ts";
+import { firstOf, visitOthers } from "./handlers.ts";
+import { expressionOf, type NodeTypes, use } from "./uses.ts";
 
 /** For grammars that write `a.b` as an expression with a suffix, which holds the name. */
 export const createNavigation = (nodeTypes: NodeTypes, nameIn: (walker: Walker, node: number) => number) => {

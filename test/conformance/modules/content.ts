@@ -6,8 +6,8 @@ const WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 
 const image = { type: "image", ...PNG } as const;
 
-const resource = (uri: string, mimeType: string, words: string) =>
-  ({ type: "resource", resource: { uri, mimeType, text: words } }) as const;
+const resource = (uri: string, mimeType: string, content: string) =>
+  ({ type: "resource", resource: { uri, mimeType, text: content } }) as const;
 
 /** Every kind of content that a tool can return, and an error. */
 export const register = (kit: ModuleKit): void => {

@@ -4,7 +4,7 @@ import { PNG, text } from "../fixture.ts";
 
 const byUser = (content: ContentBlock): PromptMessage => ({ role: "user", content });
 
-const WORDS = ["paris", "park", "party", "testament", "testimony"];
+const CANDIDATES = ["paris", "park", "party", "testament", "testimony"];
 
 /** Prompts with every kind of content; one of them waits for the user's answer. */
 export const register = (kit: ModuleKit): void => {
@@ -21,7 +21,7 @@ export const register = (kit: ModuleKit): void => {
         name: "arg1",
         description: "First test argument",
         required: true,
-        complete: (value) => WORDS.filter((word) => word.startsWith(value)),
+        complete: (value) => CANDIDATES.filter((word) => word.startsWith(value)),
       },
       { name: "arg2", description: "Second test argument", required: true },
     ],

@@ -1,5 +1,5 @@
+import { type CallName, SYSTEM_CALLS } from "../../os/system-calls.ts";
 import { type Datum, type SystemCall, text } from "../system-call-program.ts";
-import { FORBIDDEN, type ForbiddenCall } from "./forbidden-calls.ts";
 
 /** What belongs to whom in a self-test; the paths and processes exist. */
 export interface Targets {
@@ -12,6 +12,9 @@ export interface Targets {
   /** A listening TCP socket that the program inherits, and its port. */
   readonly listener: number;
   readonly port: number;
+  /** A listening Unix socket that it inherits, as a front does, and one of another program of the user. */
+  readonly link: number;
+  readonly socketPath: string;
   /** The limit of descriptors that it runs under. */
   readonly descriptors: number;
 }
@@ -21,7 +24,7 @@ export type AttemptKind = "files" | "network" | "processes" | "kernel" | "limits
 export interface Attempt {
   readonly kind: AttemptKind;
   readonly name: string;
-  readonly call: ForbiddenCall | number;
+  readonly call: CallName | number;
   readonly args: SystemCall["args"];
   /** Outside of a sandbox, it would end or double the program that tries. */
   readonly isFinal?: boolean;
@@ -46,6 +49,13 @@ const loopback = (port: number): Datum => {
   address.writeUInt16LE(AF_INET, 0);
   address.writeUInt16BE(port, 2);
   address.set([127, 0, 0, 1], 4);
+  return { bytes: address };
+};
+
+const unixAddress = (path: string): Datum => {
+  const address = Buffer.alloc(110);
+  address.writeUInt16LE(AF_UNIX, 0);
+  address.write(path, 2, 107, "utf8");
   return { bytes: address };
 };
 
@@ -82,7 +92,7 @@ const fileRows = ({ file, program, pid }: Targets): readonly Row[] => [
   ["watch a file system", "fanotify_init", [0, 0]],
 ];
 
-const networkRows = ({ listener, port }: Targets): readonly Row[] => [
+const networkRows = ({ listener, port, link, socketPath }: Targets): readonly Row[] => [
   ["make a TCP socket", "socket", [AF_INET, SOCK_STREAM, 0]],
   ["make a UDP socket", "socket", [AF_INET, SOCK_DGRAM, 0]],
   ["make a TCP socket for IPv6", "socket", [AF_INET6, SOCK_STREAM, 0]],
@@ -100,6 +110,9 @@ const networkRows = ({ listener, port }: Targets): readonly Row[] => [
     "sendto",
     [listener, text("x"), 1, MSG_FASTOPEN, loopback(port), 16],
   ],
+  ["connect to another Unix socket", "connect", [link, unixAddress(socketPath), 110]],
+  ["send to another Unix socket", "sendto", [link, text("x"), 1, 0, unixAddress(socketPath), 110]],
+  ["bind another Unix socket", "bind", [link, unixAddress(`${socketPath}.made`), 110]],
 ];
 
 const processRows = ({ pid }: Targets): readonly Row[] => [
@@ -198,4 +211,4 @@ export const attemptsOn = (targets: Targets): readonly Attempt[] => [
 
 /** On this machine: a call may not exist on it. */
 export const numberOf = (call: Attempt["call"], column: 0 | 1): number =>
-  typeof call === "number" ? call : FORBIDDEN[call][column];
+  typeof call === "number" ? call : SYSTEM_CALLS[call][column];

@@ -3,8 +3,8 @@ import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MACHINES } from "../../os/bpf.ts";
 import { readProcStat } from "../../os/proc-stat.ts";
+import { SYSTEM_CALLS } from "../../os/system-calls.ts";
 import type { ConfinedLimits } from "../contract.ts";
-import { CALL_NUMBERS } from "../filter-calls.ts";
 import { programFolder } from "../landlock-rules.ts";
 import { inProgramFile } from "../program-file.ts";
 import { type ConfinementOptions, startProcess } from "../start-process.ts";
@@ -24,7 +24,7 @@ const EXCESS = 1.2;
 const REPORT = 1;
 
 const column = (): 0 | 1 => MACHINES[process.arch]?.column ?? 0;
-const exit = (): SystemCall => ({ step: "exit", number: CALL_NUMBERS.exit_group[column()], args: [0] });
+const exit = (): SystemCall => ({ step: "exit", number: SYSTEM_CALLS.exit_group[column()], args: [0] });
 
 /** Takes a fifth more memory than it may: the kernel refuses, or ends it. */
 export const exceedMemory = (
@@ -34,7 +34,7 @@ export const exceedMemory = (
   const bytes = Math.ceil(limits.memoryMb * EXCESS) * 1024 * 1024;
   const take: SystemCall = {
     step: "mmap",
-    number: CALL_NUMBERS.mmap[column()],
+    number: SYSTEM_CALLS.mmap[column()],
     args: [0, bytes, PROT_READ_WRITE, MAP_FLAGS, -1, 0],
   };
   const calls = [take, exit()];
@@ -58,7 +58,7 @@ export const exceedMemory = (
 /** A program that computes for about ten seconds: random numbers, which the kernel makes on its account. */
 const busyProgram = (): Buffer => {
   const memory: Datum = { bytes: Buffer.alloc(1024 * 1024) };
-  const number = CALL_NUMBERS.getrandom[column()];
+  const number = SYSTEM_CALLS.getrandom[column()];
   const work = Array.from({ length: 4000 }, () => ({
     step: "getrandom",
     number,

@@ -1,14 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:net";
+import { createServer } from "node:net";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import { descriptorOf, listenForAnother } from "../../net/link-sockets.ts";
 import { MACHINES } from "../../os/bpf.ts";
+import { SYSTEM_CALLS } from "../../os/system-calls.ts";
 import type { Confined, ConfinedLimits } from "../contract.ts";
-import { CALL_NUMBERS } from "../filter-calls.ts";
 import { programFolder } from "../landlock-rules.ts";
 import { inProgramFile } from "../program-file.ts";
 import { type ConfinementOptions, type Executable, startProcess } from "../start-process.ts";
@@ -23,7 +24,8 @@ export interface AttemptResult {
   readonly answer: string;
 }
 
-const LISTENER = 3;
+/** As in a front: the listener of its link, and, over HTTP, that of its clients. */
+const [LINK, LISTENER] = [3, 4];
 const DESCRIPTORS = 256;
 
 const { EPERM, EACCES, ENOSYS, ENOENT, EBADF, EROFS } = constants.errno;
@@ -58,8 +60,8 @@ const attemptProgram = (attempts: readonly Attempt[]): Buffer => {
   return buildProgram(
     [
       ...calls,
-      { step: "write", number: CALL_NUMBERS.write[column], args: [1, answers, answers.bytes.length] },
-      { step: "exit", number: CALL_NUMBERS.exit_group[column], args: [0] },
+      { step: "write", number: SYSTEM_CALLS.write[column], args: [1, answers, answers.bytes.length] },
+      { step: "exit", number: SYSTEM_CALLS.exit_group[column], args: [0] },
     ],
     2,
   );
@@ -79,7 +81,7 @@ export const callsExecutable = (
 ): Executable => ({
   wanted: { limits, stdio },
   files: { file: realpathSync.native(file), libraries: [], libraryFolders: [] },
-  resolved: { program: file, readable: [], sockets: [] },
+  resolved: { program: file, readable: [] },
   plan: (boundByData) => ({
     argv: [file],
     dataMb: boundByData ? limits.memoryMb : undefined,
@@ -87,42 +89,49 @@ export const callsExecutable = (
   }),
 });
 
-/** Node hands on a listener by its descriptor, which it keeps in a private field. */
-const descriptorOf = (server: Server): number => {
-  const { fd } = Reflect.get(server, "_handle") as { readonly fd: number };
-  return fd;
-};
-
 interface Scene {
-  /** A descriptor. */
+  /** Descriptors. */
   readonly listener: number;
+  readonly link: number;
   readonly targets: (program: string) => Targets;
   close(): void;
 }
 
-/** What there is to attack: a file, a process and a listener of this user. */
+/** What there is to attack: a file, a process and sockets of this user. */
 const openScene = async (): Promise<Scene> => {
   const folder = realpathSync.native(mkdtempSync(join(tmpdir(), "llmc-self-test-")));
   const file = join(folder, "file.txt");
   writeFileSync(file, "not for the front");
   const victim = spawn("sleep", ["600"], { stdio: "ignore", env: { PATH: "/usr/bin:/bin" } });
   const server = createServer().listen(0, "127.0.0.1");
-  await Promise.all([once(server, "listening"), once(victim, "spawn")]);
+  const socketPath = join(folder, "other.sock");
+  const other = createServer().listen(socketPath);
+  const [link] = await Promise.all([
+    listenForAnother(join(folder, "link.sock")),
+    once(server, "listening"),
+    once(other, "listening"),
+    once(victim, "spawn"),
+  ]);
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
   return {
     listener: descriptorOf(server),
+    link: link.descriptor,
     targets: (program) => ({
       file,
       program,
       pid: victim.pid ?? 0,
       listener: LISTENER,
       port,
+      link: LINK,
+      socketPath,
       descriptors: DESCRIPTORS,
     }),
     close: () => {
       victim.kill("SIGKILL");
       server.close();
+      other.close();
+      link.release();
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -149,6 +158,7 @@ export const runAttempts = async (
           "ignore",
           "pipe",
           "ignore",
+          scene.link,
           scene.listener,
         ];
         const executable = callsExecutable(file, { ...limits, descriptors: DESCRIPTORS }, stdio);

@@ -3,7 +3,7 @@ import { identify } from "../../reach/identity.ts";
 import { takeOwnState, type UndoOptions, undoOwnChanges } from "./own-changes.ts";
 import type { GitRepository } from "./repository.ts";
 
-/** What the sandbox was told to mount; what it could not is in `unguarded`. */
+/** What the sandbox was asked to mount; what it could not mount is in `unguarded`. */
 interface Mounts {
   readonly readOnly: readonly string[];
   /** Inside those: a submodule's git directory lies in the superproject's. */

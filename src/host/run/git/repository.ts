@@ -2,12 +2,13 @@ import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { systemErrorCode } from "../../../base/system-error.ts";
 import { quoteForMessage } from "../../../base/text.ts";
+import { BESIDE_HEAD, GIT_NAME } from "../../../policy/git-directory.ts";
 import { insideRoots } from "../../../policy/paths.ts";
-import { BESIDE_HEAD, GIT_NAME } from "../../../policy/reach.ts";
 import { isPlainConfig, parseGitConfig } from "../../git/config.ts";
 import { exists, MAX_CONFIG_BYTES, readText, realOf, refusedRepository } from "../../git/files.ts";
 import { commonDirOf, gitDirOf, MAX_POINTER_BYTES } from "../../git/git-dir.ts";
 import { configuredFolders } from "./configured-paths.ts";
+import { isWorkTreeIn } from "./work-tree-folder.ts";
 
 /** Where git keeps what belongs to a work tree. Real paths. */
 export interface GitRepository {
@@ -70,18 +71,21 @@ export const findRepository = (folder: string, roots: readonly string[]): GitRep
   return undefined;
 };
 
+const OPENED_BY =
+  "The operator can open it to git alone: llmc allow --repository, in this folder (mcp.tools.git_directories).";
+
 /**
  * A repository may point anywhere: at another git directory, at other objects, at another work tree. Targets inside the
  * roots are the operator's choice; any other target was chosen by whoever created this workspace (REQ-D24).
  */
 export const checkRepository = ({ gitDir, commonDir }: GitRepository, roots: readonly string[]): void => {
-  const requireInside = (path: string, what: string): void => {
+  const requireInside = (path: string, what: string, hint?: string): void => {
     const real = realOf(path) ?? path;
     if (!insideRoots(real, roots))
-      throw refusedRepository(`${what} lies in ${quoteForMessage(real)}, outside the allowed roots`);
+      throw refusedRepository(`${what} lies in ${quoteForMessage(real)}, outside the allowed roots`, hint);
   };
-  requireInside(gitDir, "its git directory");
-  requireInside(commonDir, "its common directory");
+  requireInside(gitDir, "its git directory", OPENED_BY);
+  requireInside(commonDir, "its common directory", OPENED_BY);
   for (const dir of new Set([gitDir, commonDir])) {
     if (exists(posix.join(dir, "objects"))) requireInside(posix.join(dir, "objects"), "its objects");
     for (const store of alternatesOf(posix.join(dir, "objects"))) requireInside(store, "an alternate");
@@ -93,21 +97,39 @@ export const checkRepository = ({ gitDir, commonDir }: GitRepository, roots: rea
 const OBEYED = "hooks config config.worktree info/attributes info/grafts commondir gitdir modules".split(" ");
 
 /** Of every work tree that was added: what leads to its settings. */
-const pointersOf = (commonDir: string): readonly string[] => {
+const POINTERS = ["commondir", "gitdir", "config.worktree"];
+
+/** The folders of all work trees that were added. */
+const workTreeFolders = ({ commonDir }: GitRepository): readonly string[] => {
   const folder = posix.join(commonDir, "worktrees");
   const names = isMissingOrRealFolder(folder) && exists(folder) ? readdirSync(folder) : [];
-  return names.flatMap((name) =>
-    ["commondir", "gitdir", "config.worktree"].map((file) => posix.join(folder, name, file)),
-  );
+  return names.map((name) => posix.join(folder, name));
 };
 
-export const obeyedParts = ({ gitDir, commonDir }: GitRepository): readonly string[] =>
-  [...new Set([gitDir, commonDir])].flatMap((dir) => [
-    ...pointersOf(dir),
-    ...OBEYED.map((name) => posix.join(dir, name)),
-    posix.join(dir, "objects/info/alternates"),
-    posix.join(dir, "objects/info/http-alternates"),
-  ]);
+/**
+ * The folders of work trees that are neither this one nor in the roots. A sandbox does not show those work trees, so git
+ * would take them for gone and remove what it keeps for them: HEAD, index and reflogs, which nobody else has.
+ */
+export const unseenWorkTrees = (repository: GitRepository, roots: readonly string[]): readonly string[] =>
+  workTreeFolders(repository).filter(
+    (folder) => folder !== repository.gitDir && !isWorkTreeIn(folder, roots),
+  );
+
+/** What git may not change in its own directories, given the roots that it sees. */
+export const obeyedParts = (repository: GitRepository, roots: readonly string[]): readonly string[] => {
+  const unseen = unseenWorkTrees(repository, roots);
+  const seen = workTreeFolders(repository).filter((folder) => !unseen.includes(folder));
+  const { gitDir, commonDir } = repository;
+  return [
+    ...unseen,
+    ...seen.flatMap((folder) => POINTERS.map((name) => posix.join(folder, name))),
+    ...[...new Set([gitDir, commonDir])].flatMap((dir) => [
+      ...OBEYED.map((name) => posix.join(dir, name)),
+      posix.join(dir, "objects/info/alternates"),
+      posix.join(dir, "objects/info/http-alternates"),
+    ]),
+  ];
+};
 
 /** Whether a folder is missing, or is a real one, no link, in which every name is allowed. */
 const isMissingOrHolds = (folder: string, isAllowed: (name: string) => boolean): boolean => {

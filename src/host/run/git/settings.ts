@@ -84,12 +84,21 @@ export const directoriesOf = (
   };
 };
 
-/** Whether a repository may lie somewhere in a folder. */
-export const mayHoldGit = (folder: string): boolean => {
+/** A state folder holds some databases and files of results. */
+const MAX_SEARCHED = 20_000;
+
+/** Whether a repository may lie somewhere in a folder: also where that has too much in it, or cannot be read. */
+export const mayHoldGit = (top: string): boolean => {
+  const folders = [top];
+  let entries = 0;
   try {
-    return readdirSync(folder, { recursive: true, encoding: "utf8" }).some(
-      (path) => posix.basename(path) === ".git",
-    );
+    for (const folder of folders)
+      for (const entry of readdirSync(folder, { withFileTypes: true })) {
+        if (entry.name === ".git" || ++entries > MAX_SEARCHED) return true;
+        // Git enters no folder behind a link either.
+        if (entry.isDirectory()) folders.push(posix.join(folder, entry.name));
+      }
+    return false;
   } catch {
     return true;
   }

@@ -1,4 +1,5 @@
 import { LlmcError } from "../../../base/error.ts";
+import { ESCAPED_LETTERS } from "../../../policy/shell/read-word.ts";
 import type { Access } from "../../reach/access.ts";
 import { describeNames, type Locate, which } from "./lookup-builtins.ts";
 import { changeDirectory, type ShellState } from "./shell-state.ts";
@@ -31,19 +32,6 @@ const resultOf = (state: ShellState, stdout: string, exitCode = 0): BuiltinResul
   state,
 });
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  a: "\x07",
-  b: "\b",
-  e: "\x1b",
-  E: "\x1b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-  v: "\v",
-  "\\": "\\",
-};
-
 /** What stands for itself behind a backslash in a format of printf, and not for echo. */
 const PRINTF_ESCAPES: Readonly<Record<string, string>> = { '"': '"', "'": "'", "?": "?" };
 
@@ -54,7 +42,7 @@ const readEscapes = (text: string, more: Readonly<Record<string, string>> = {}):
         hint: "Write the character itself.",
         details: { field: "command" },
       });
-    return ESCAPES[letter] ?? more[letter] ?? whole;
+    return letter === "\\" ? letter : (ESCAPED_LETTERS[letter] ?? more[letter] ?? whole);
   });
 
 /** The options of bash's own: `-n` no newline, `-e` escapes, `-E` none. */
@@ -137,7 +125,7 @@ const printf = ([format, ...args]: readonly string[]): string => {
   return text;
 };
 
-/** As in bash, a status has eight bits, and arguments that it does not understand end the line all the same. */
+/** As in bash, a status has eight bits, and arguments that it does not understand still end the line. */
 const exit = ([status, ...more]: readonly string[], state: ShellState): BuiltinResult => {
   const ended = { ...state, hasExited: true } as const;
   if (status === undefined) return resultOf(ended, "", state.lastExit);

@@ -1,7 +1,7 @@
 import type { ReachedLimit } from "../../../base/limit-notes.ts";
 import type { ExpansionBudget } from "../../../policy/shell/expansion-budget.ts";
 import type { Access } from "../../reach/access.ts";
-import type { CommandSession } from "../contract.ts";
+import type { CommandSession, TrustedExecutable } from "../contract.ts";
 import type { Quarantined } from "../scan/quarantined.ts";
 import type { Tier } from "../tiers/contract.ts";
 
@@ -26,6 +26,8 @@ export interface LineCall {
   readonly may: ReadonlySet<string>;
   /** Principals take turns where commands have to wait. */
   readonly session?: (CommandSession & { readonly principal: string }) | undefined;
+  /** The program, where it is a script that the operator made a tool of. */
+  readonly executable?: TrustedExecutable | undefined;
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
 }
 

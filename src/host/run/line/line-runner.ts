@@ -94,7 +94,7 @@ const untilDeadline = async (execution: LineExecution, work: () => Promise<unkno
     await work();
   } catch (thrown) {
     const isLate = execution.signal?.aborted === true && execution.callerSignal?.aborted !== true;
-    // Whoever waited for somebody else until the deadline is told so.
+    // A caller that waited for others until the deadline gets an error that says so.
     if (!isLate || isBusy(thrown)) throw thrown;
     execution.timedOut = true;
   } finally {

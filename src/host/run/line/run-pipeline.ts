@@ -3,7 +3,7 @@ import { type CommandOutcome, exitStatus, type JudgedCommand } from "../contract
 import type { SandboxProfile } from "../tiers/contract.ts";
 import { openPipeEnds } from "../tree/pipe.ts";
 import type { TreeStreams } from "../tree/run-tree.ts";
-import type { WriterTurn } from "../turns/writer-turns.ts";
+import type { WriteLock } from "../write-locks/write-locks.ts";
 import type { Argv } from "./contract.ts";
 import type { ShellState } from "./shell-state.ts";
 import {
@@ -78,14 +78,14 @@ const openStages = async (
 const passAll = async (
   execution: LineExecution,
   stages: readonly ProgramStage[],
-  turn: WriterTurn | undefined,
+  lock: WriteLock | undefined,
   judged: readonly JudgedCommand[],
   work: (judged: readonly JudgedCommand[]) => Promise<readonly CommandOutcome[]>,
 ): Promise<readonly CommandOutcome[]> => {
   const [next, ...rest] = stages;
   if (next === undefined) return work(judged);
-  return execution.gate.pass(commandCall(execution, next), turn, execution.signal, (one) =>
-    passAll(execution, rest, turn, [...judged, one], work),
+  return execution.gate.pass(commandCall(execution, next), lock, execution.signal, (one) =>
+    passAll(execution, rest, lock, [...judged, one], work),
   );
 };
 
@@ -139,20 +139,20 @@ const runPrograms = async (
   };
   const principal = call.session?.principal;
   const resume = clock.pause();
-  const judgeAndRun = (turn: WriterTurn | undefined) => {
+  const judgeAndRun = (lock: WriteLock | undefined) => {
     resume();
-    noteWait(execution, turn?.waitedMs ?? 0);
-    return passAll(execution, stages, turn, [], runJudged);
+    noteWait(execution, lock?.waitedMs ?? 0);
+    return passAll(execution, stages, lock, [], runJudged);
   };
   try {
     const writers: (string | undefined)[] = [];
     for (const stage of stages)
       writers.push(await gate.writerOf(commandCall(execution, stage), callerSignal));
-    return await gate.inTurn(
+    return await gate.withWriteLock(
       writers.find((writer) => writer !== undefined),
       { signal: callerSignal, waitMs: clock.waitLeftMs(), principal },
-      // A slot is taken after the turn, so that those who wait for their turn keep no slot from those who only read.
-      (turn) => runner.inSlot(() => judgeAndRun(turn), callerSignal, principal),
+      // A slot is taken after the lock, so that those who wait for the lock keep no slot from those who only read.
+      (lock) => runner.inSlot(() => judgeAndRun(lock), callerSignal, principal),
     );
   } finally {
     resume();

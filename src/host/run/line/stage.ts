@@ -84,7 +84,7 @@ export const isProgram = (stage: Stage): stage is ProgramStage =>
 
 /** What a program's stage asks of the gate. */
 export const commandCall = (
-  { call: { timeoutSeconds, session }, programs }: LineExecution,
+  { call: { timeoutSeconds, session, executable }, programs }: LineExecution,
   { argv, state }: ProgramStage,
 ): CommandCall => {
   const { permit } = session ?? {};
@@ -92,5 +92,12 @@ export const commandCall = (
     session === undefined || permit === undefined || programs.length === 0
       ? session
       : { ...session, permit: (request: ProgramRequest) => permit({ ...request, isMidway: true }) };
-  return { command: argv, cwd: state.cwd, env: environmentOf(state), timeoutSeconds, session: midway };
+  return {
+    command: argv,
+    cwd: state.cwd,
+    env: environmentOf(state),
+    timeoutSeconds,
+    session: midway,
+    executable,
+  };
 };

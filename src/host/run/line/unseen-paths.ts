@@ -30,6 +30,6 @@ const kindOf = (
   return isPath && !insideRoots(path, seen) ? { kind: "outside", path: arg } : undefined;
 };
 
-/** Arguments that look like paths of which the program sees something else, or nothing; they may be patterns all the same. */
+/** Arguments that look like paths of which the program sees something else, or nothing; they may be patterns nevertheless. */
 export const unseenPaths = (args: readonly string[], command: JudgedCommand): readonly UnseenPath[] =>
   args.flatMap((arg) => kindOf(arg, command) ?? []);

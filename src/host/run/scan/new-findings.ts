@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
+import { GIT_NAME } from "../../../policy/git-directory.ts";
 import { insideRoots, nameBeforeRefusal } from "../../../policy/paths.ts";
-import { GIT_NAME } from "../../../policy/reach.ts";
 import { realOf } from "../../git/files.ts";
 import { gitPointer } from "../../git/git-dir.ts";
 import { createLocations } from "../../reach/identity.ts";
@@ -155,7 +155,7 @@ const isPlanted = (finding: Finding, options: Judging): boolean => {
     case "git":
       return !isNewOfGit(finding, options);
     default:
-      return finding.kind !== "secret";
+      return finding.kind !== "secret" && finding.kind !== "config";
   }
 };
 

@@ -1,15 +1,15 @@
 import { insideRoots } from "../../../policy/paths.ts";
+import { resolveTarget } from "../../git/follow-path.ts";
 import {
   createObeyedBudget,
   type ObeyedElsewhere,
   obeyedElsewhere,
   repositoriesAbove,
-  resolveTarget,
 } from "../../git/obeyed-elsewhere.ts";
 import { filesOfManyNames } from "./other-names.ts";
 import type { Finding } from "./workspace-scan.ts";
 
-/** A name that is obeyed, and the target that it resolves to, which must not be changed. */
+/** A name that is obeyed, or leads to what is, and the target that it resolves to. */
 export interface ObeyedName extends Omit<ObeyedElsewhere, "kind"> {
   readonly kind: ObeyedElsewhere["kind"] | "startup";
 }
@@ -24,15 +24,20 @@ export const obeyedNamesOf = (
     ...repositoriesAbove(roots).flatMap((path) => obeyedElsewhere(path, spend)),
     ...findings.flatMap(({ kind, path, isLink }): readonly ObeyedName[] => {
       if (kind === "git") return obeyedElsewhere(path, spend);
-      return kind === "startup" && isLink ? [{ kind, name: path, real: resolveTarget(path) }] : [];
+      const isFollowed = isLink && (kind === "startup" || kind === "config");
+      return isFollowed ? [{ kind, name: path, real: resolveTarget(path) }] : [];
     }),
   ];
 };
 
+/** What must not be changed; of a link on the way, only that it leads there. */
+export const obeyedTargets = (names: readonly ObeyedName[]): readonly string[] =>
+  names.filter(({ kind }) => kind !== "link").map(({ real }) => real);
+
 /** Names that now resolve to another target, because a link in the path, which no mount can cover, was replaced. */
 export const findRedirected = (names: readonly ObeyedName[], roots: readonly string[]): readonly string[] =>
   names
-    .filter(({ name, real }) => name !== real && insideRoots(name, roots) && resolveTarget(name) !== real)
+    .filter(({ name, real }) => insideRoots(name, roots) && resolveTarget(name) !== real)
     .map(({ name }) => name);
 
 /** Files that are obeyed and have several names: through another one they could be written. */
@@ -44,7 +49,7 @@ export const linkedObeyedFiles = (
   const guarded = found.filter(({ kind, isLink }) => (kind === "git" || kind === "startup") && !isLink);
   return filesOfManyNames([
     ...guarded.map(({ path }) => path),
-    ...obeyedNames.map(({ real }) => real),
+    ...obeyedTargets(obeyedNames),
     ...configFiles,
   ]);
 };

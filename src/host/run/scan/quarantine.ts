@@ -61,7 +61,10 @@ const shortName = (name: string): string => {
   return Buffer.byteLength(text) <= MAX_KEPT_NAME ? text : text.slice(0, MAX_KEPT_NAME / 4);
 };
 
-/** Renames one name in an open folder; undefined where nothing is there. */
+/**
+ * Renames one name in an open folder; undefined where nothing is there. That is all: what is below the name belongs to a
+ * program that may still run, so nobody reads it, compares it or removes it here.
+ */
 const renameIn = async (folder: FileHandle, path: string, name: string): Promise<Quarantined | undefined> => {
   const at = `/proc/self/fd/${folder.fd}`;
   const refused = refusedName(shortName(name), randomBytes(4).toString("hex"));

@@ -5,6 +5,7 @@ const UNRESOLVED = {
   "not renamed": "still there: it could not be renamed",
   "new start-up file": "still there: a start-up file that appeared while the process ran",
   "put back": "put back as it was: it was gone when the command had ended",
+  held: "put back as it was: git had changed or removed it, and no command changes it",
   "not put back":
     "gone, and could not be put back: bring it back by hand, since it may have forbidden something",
   "too many new": "too many repositories and start-up files appeared here while the process ran",

@@ -2,17 +2,19 @@ import { readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../../../base/error.ts";
+import { GIT_NAME, isHeadName, looksLikeGitDirectory } from "../../../policy/git-directory.ts";
 import { isState, nameBeforeRefusal } from "../../../policy/paths.ts";
-import { GIT_NAME, isHeadName, looksLikeGitDirectory } from "../../../policy/reach.ts";
+import { closedFolders, isConfigName } from "../../../policy/reach.ts";
 import { systemPath } from "../../reach/byte-path.ts";
 import { identify } from "../../reach/identity.ts";
+import type { SeenEntries } from "../../reach/obeyed-beside.ts";
 import type { CallerReach, Reach } from "../../reach/reach.ts";
 import { SYSTEM_FOLDERS } from "../tiers/system-folders.ts";
 import { createFolderIndex, type Entry, type FolderIndex } from "./folder-index.ts";
 
 /** Something in the roots that the reach table covers, recognised by its name or by its content. */
 export interface Finding {
-  readonly kind: "secret" | "git" | "startup" | "state" | "closed" | "unknown";
+  readonly kind: "secret" | "git" | "startup" | "config" | "state" | "closed" | "unknown";
   /** Bytes that are not UTF-8 are encoded as described in `byte-path.ts`. */
   readonly path: string;
   /** A link cannot be covered by a mount; it is checked again after the run. */
@@ -79,8 +81,14 @@ const bareRepository = (path: string, heads: readonly string[]): Finding => ({
   identity: heads.map((head) => identityAt(posix.join(path, head))).join(" "),
 });
 
-const indexFolders = ({ rules, reachRules, hasWithheldName, isAboveStartup }: Reach): FolderIndex<Finding> =>
-  createFolderIndex<Finding>({
+const indexFolders = ({
+  rules,
+  reachRules,
+  hasWithheldName,
+  isAboveStartup,
+}: Reach): FolderIndex<Finding> => {
+  const closed = new Set(closedFolders("commands", reachRules));
+  return createFolderIndex<Finding>({
     roots: rules.roots,
     classifyFolder: (path, entries) => {
       const heads = entries.filter((entry) => isHeadName(entry.name) && !entry.isDirectory());
@@ -108,6 +116,9 @@ const indexFolders = ({ rules, reachRules, hasWithheldName, isAboveStartup }: Re
           found: [findingOf("state", path, isLink)],
           enter: nameBeforeRefusal(entry.name) !== entry.name,
         };
+      // A folder of this workspace may be the workspace of another server.
+      if (isConfigName(entry.name) && !isDependency(path))
+        return { found: [findingOf("config", path, isLink)], enter: true };
       const found = entry.isFile() && hasWithheldName(path) ? [findingOf("secret", path)] : [];
       // The content of a start-up folder is guarded with it; secrets and repositories in it are still searched for. A
       // link in it leads elsewhere, and one in the place of a folder above start-up files brings its own.
@@ -118,8 +129,9 @@ const indexFolders = ({ rules, reachRules, hasWithheldName, isAboveStartup }: Re
     },
     closed: (path) => findingOf("closed", path),
     unknown: (path) => findingOf("unknown", path),
-    skips: (path) => OF_THE_SYSTEM.has(path) || rules.privateDirs.includes(path),
+    skips: (path) => OF_THE_SYSTEM.has(path) || closed.has(path),
   });
+};
 
 /** The findings in the roots under the rules of one moment, kept up to date without reading every folder each time. */
 export type WorkspaceScan = ReturnType<typeof scanUnder>;
@@ -159,18 +171,32 @@ const scanUnder = (reach: Reach) => {
   };
 };
 
+/** What leads to files elsewhere that are obeyed. */
+export const obeyedBesideOf = (found: readonly Finding[]): SeenEntries => ({
+  repositories: found.filter(({ kind }) => kind === "git").map(({ path }) => path),
+  configLinks: found.filter(({ kind, isLink }) => kind === "config" && isLink).map(({ path }) => path),
+});
+
 /**
  * Finds what commands must not read or change in the roots. When the rules change, everything is scanned again, for
  * commands that start from then on: the check after a command looks with the rules that it was started under.
  */
+export type Scans = ReturnType<typeof createScans>;
+
 export const createScans = (source: CallerReach) => {
   let last: { readonly key: string; readonly scan: WorkspaceScan } | undefined;
-  return {
+  const scans = {
     /** The rules in force now, and the scan under them. */
     now: (): { readonly reach: Reach; readonly scan: WorkspaceScan } => {
       const [key, reach] = [source.rulesKey(), source.current()];
       if (last?.key !== key) last = { key, scan: scanUnder(reach) };
       return { reach, scan: last.scan };
     },
+    /** Scans the roots, so that what repositories and links of configuration files lead to is known. */
+    knowObeyed: async (): Promise<void> => {
+      if (source.obeyedBeside === undefined) return;
+      source.obeyedBeside.see(obeyedBesideOf(await scans.now().scan.current()));
+    },
   };
+  return scans;
 };

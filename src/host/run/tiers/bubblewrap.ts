@@ -81,10 +81,13 @@ const mountsFor = (
 ): readonly Mount[] => {
   const isWritable = (path: string): boolean => profile.writable.some((root) => isInside(path, root));
   const system = [...SYSTEM_FOLDERS, ...SYSTEM_FILES, ...(profile.network ? NETWORK_FILES : [])];
-  const visible = [...SYSTEM_FOLDERS, ...(profile.readableRoots ?? [])];
-  const isVisible = isWritable(program) || visible.some((folder) => isInside(program, folder));
+  const { withheld = [], readableRoots = [], emptied = [] } = profile;
+  const isVisible =
+    isWritable(program) ||
+    readableRoots.some((folder) => isInside(program, folder)) ||
+    (SYSTEM_FOLDERS.some((folder) => isInside(program, folder)) &&
+      !emptied.some((folder) => isInside(program, folder)));
   const isThere = (path: string): boolean => existsSync(path);
-  const { withheld = [], readableRoots = [] } = profile;
   const guarded = [...profile.protectedInside, ...profile.hidden, ...withheld].filter(isThere);
   const withheldFile = profile.refusesWithheld === true ? files.closedFile : files.emptyFile;
   const pinned = new Map(
@@ -103,6 +106,7 @@ const mountsFor = (
     ...(isWritable("/etc") || profile.network
       ? []
       : [readOnly(HOSTS_FILE, files.hostsFile), readOnly("/etc/nsswitch.conf", files.nameSwitchFile)]),
+    ...emptied.filter(isThere).map((path) => hiddenMount(path, files.emptyFile, "0500")),
     ...(isVisible ? [] : [readOnly(toolChainOf(program))]),
     ...readableRoots.filter(isThere).map((path) => readOnly(path)),
     ...profile.writable.filter(isThere).map(writable),
@@ -140,7 +144,7 @@ const bubblewrapArgs = (
   mounts: readonly Mount[],
 ): readonly string[] => {
   const holdsAll = [...profile.writable, ...(profile.readableRoots ?? [])].includes("/");
-  const hiddenFolders = [...profile.hidden, ...(profile.withheld ?? [])].filter(
+  const hiddenFolders = [...profile.hidden, ...(profile.emptied ?? []), ...(profile.withheld ?? [])].filter(
     (path) => isFolder(path) && !isLink(path),
   );
   return [
@@ -193,7 +197,12 @@ export const bubblewrapLaunch = (
     : commandEnvironment(HOME, TEMP, request, profile.network);
   const filter = filterFor(profile, files);
   const mounts = mountsFor(request, profile, files);
-  const roots = [...profile.writable, ...(profile.readableRoots ?? [])];
+  const roots = [
+    ...profile.writable,
+    ...(profile.readableRoots ?? []),
+    ...profile.hidden,
+    ...(profile.emptied ?? []),
+  ];
   // At the same mount point the later mount wins, so only the last one is visible.
   const expected = new Map(
     mounts

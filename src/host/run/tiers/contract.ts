@@ -44,10 +44,12 @@ export interface SandboxProfile {
   readonly protectedInside: readonly string[];
   /** Of those, what others may replace meanwhile: changes wait for trust, or are judged in another way. */
   readonly replaceable?: readonly string[];
-  /** Real paths inside those that are writable all the same: the repository that git works on, inside another. */
+  /** Real paths inside those that are writable nevertheless: the repository that git works on, inside another. */
   readonly writableAgain?: readonly string[];
   /** Folders that look empty: state. */
   readonly hidden: readonly string[];
+  /** Folders that look empty but for the readable paths in them: roots, to a program that works without them. */
+  readonly emptied?: readonly string[];
   /** Real paths inside whose content is withheld, where they are there: a file is empty, a folder closed. */
   readonly withheld?: readonly string[];
   /** Withheld files refuse to be opened instead of being empty: git would take an emptied file for a change. */

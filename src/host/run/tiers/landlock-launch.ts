@@ -2,7 +2,7 @@
  * Run as a program of its own: confines itself for good, then becomes the command. It reads its instructions from
  * descriptor 3 and reports a failure on descriptor 4.
  */
-import { closeSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, existsSync, readFileSync, realpathSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import type { LandlockSpec } from "./landlock.ts";
 import {
@@ -51,6 +51,11 @@ const RLIMIT_CORE = 4;
 const RLIMIT_NPROC = 6;
 const RLIMIT_RTTIME = 15;
 
+/** What is closed inside gets no right from the folder around it: none could be taken back. */
+const grantReadable = (grant: Grant, path: string, closed: readonly string[]): void => {
+  if (existsSync(path)) grantTree(grant, realpathSync.native(path), READ, { readOnly: [], closed });
+};
+
 const confineFiles = (spec: LandlockSpec, abi: number): number => {
   const network = abi >= 4 && !spec.profile.network ? 0b11 : 0;
   const scopes = abi >= 6 ? 0b11 : 0;
@@ -65,11 +70,13 @@ const confineFiles = (spec: LandlockSpec, abi: number): number => {
     writableAgain = [],
     hidden,
     withheld = [],
+    emptied = [],
     readableRoots = [],
   } = spec.profile;
   const guarded = { readOnly: protectedInside, closed: [...hidden, ...withheld] };
-  for (const path of [...SYSTEM_FOLDERS, ...SYSTEM_FILES, ...NAME_FILES, ...MACHINE_FILES, ...spec.readable])
-    grantPath(grant, path, READ);
+  for (const path of SYSTEM_FOLDERS) grantReadable(grant, path, [...guarded.closed, ...emptied]);
+  for (const path of spec.readable) grantReadable(grant, path, guarded.closed);
+  for (const path of [...SYSTEM_FILES, ...NAME_FILES, ...MACHINE_FILES]) grantPath(grant, path, READ);
   if (spec.profile.network) for (const path of NETWORK_FILES) grantPath(grant, path, READ);
   for (const path of spec.terminal ? [...DEVICES, "/dev/tty"] : DEVICES) grantPath(grant, path, DEVICE);
   for (const path of readableRoots) grantTree(grant, path, READ, guarded);

@@ -33,9 +33,9 @@ export interface LandlockSpec {
 const LAUNCHER = join(import.meta.dirname, `landlock-launch${extname(import.meta.filename)}`);
 
 const isWithinSight = (program: string, profile: SandboxProfile): boolean =>
-  [...SYSTEM_FOLDERS, ...profile.writable, ...(profile.readableRoots ?? [])].some((path) =>
-    isInside(program, path),
-  );
+  [...profile.writable, ...(profile.readableRoots ?? [])].some((path) => isInside(program, path)) ||
+  (SYSTEM_FOLDERS.some((path) => isInside(program, path)) &&
+    profile.emptied?.some((path) => isInside(program, path)) !== true);
 
 /**
  * Rules of the kernel on the process itself, for machines that allow no namespaces. What it cannot do is written

@@ -6,13 +6,12 @@ import {
   ENOSYS,
   EPERM,
   encodeFilter,
-  filterStart,
+  filterProgram,
   give,
   type Instruction,
   JUMP_ANY_BIT,
   JUMP_EQUAL,
   load,
-  MACHINES,
   mask,
   refuseOthers,
   refusePointer,
@@ -20,7 +19,38 @@ import {
   unless,
   when,
 } from "../../os/bpf.ts";
-import { BEYOND_LANDLOCK, CALLS, type CallName, NEVER } from "./seccomp-table.ts";
+import {
+  AF_UNIX,
+  type CallName,
+  CLONE_THREAD,
+  callsNamed,
+  O_ACCMODE,
+  SOCK_STREAM,
+  SOCKET_KINDS,
+} from "../../os/system-calls.ts";
+
+/**
+ * Calls that control the machine, access the memory of other processes or bypass the other rules; no ordinary command
+ * needs them. Of an operation queued on an io_uring no filter sees anything.
+ */
+const NEVER: readonly CallName[] = callsNamed(`
+  acct add_key adjtimex bpf chroot clock_adjtime clock_settime delete_module finit_module fsconfig fsmount
+  fsopen fspick init_module io_uring_enter io_uring_register io_uring_setup ioperm iopl kcmp
+  kexec_file_load kexec_load keyctl migrate_pages mount mount_setattr move_mount move_pages
+  open_by_handle_at open_tree open_tree_attr perf_event_open pidfd_getfd pivot_root process_madvise
+  process_vm_readv process_vm_writev ptrace quotactl quotactl_fd reboot request_key setdomainname
+  sethostname setns settimeofday swapoff swapon syslog umount2 unshare userfaultfd vhangup
+`);
+
+/**
+ * Changes to a file by its path or owner that Landlock does not govern, and objects shared between all processes of a
+ * user: by its number, which can be guessed, such an object is reached without asking for it by name.
+ */
+const BEYOND_LANDLOCK: readonly CallName[] = callsNamed(`
+  chmod chown fchmodat fchmodat2 fchown fchownat file_setattr fremovexattr fsetxattr futimesat lchown
+  lremovexattr lsetxattr mq_open mq_unlink msgctl msgget msgrcv msgsnd removexattr removexattrat semctl
+  semget semop semtimedop setxattr setxattrat shmat shmctl shmget utime utimes
+`);
 
 export interface FilterOptions {
   /** The program may have threads, and starts no other program. */
@@ -43,8 +73,6 @@ interface LandlockGaps {
 const NAMESPACES = 0x7e020000;
 const TERMINAL_REQUESTS = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
 const RLIMIT_RTTIME = 15;
-const CLONE_THREAD = 0x10000;
-const AF_UNIX = 1;
 /** IPv4 and IPv6. */
 const FREE_FAMILIES = [2, 10];
 /** By which programs ask for the machine's addresses. */
@@ -54,12 +82,9 @@ const SPECIAL_BITS = 0o6000;
 const O_CREAT = 0o100;
 /** The bit of O_TMPFILE that is its own. */
 const O_TMPFILE = 0o20000000;
-const SOCKET_KINDS = 0xf;
-const SOCK_STREAM = 1;
 const SOCK_SEQPACKET = 5;
 const SET_OWNER = [8 /* F_SETOWN */, 15 /* F_SETOWN_EX */];
 const SET_OWNER_REQUESTS = [0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */];
-const O_ACCMODE = 0o3;
 const O_TRUNC = 0o1000;
 
 /**
@@ -183,15 +208,6 @@ const rulesFor = ({ noFork = false, landlock }: FilterOptions): Rules =>
  * are not in the table.
  */
 export const seccompProgram = (options: FilterOptions, arch: string = process.arch): Buffer | undefined => {
-  const machine = MACHINES[arch];
-  if (machine === undefined) return undefined;
-  const program: Instruction[] = [...filterStart(machine.audit)];
-  for (const [name, block] of rulesFor(options)) {
-    const number = CALLS[name][machine.column];
-    if (number < 0) continue;
-    // The block ends in a verdict, so the accumulator always holds the number here.
-    program.push(...when(JUMP_EQUAL, number, [...block, give(ALLOW)]));
-  }
-  program.push(give(ALLOW));
-  return encodeFilter(program);
+  const program = filterProgram([...rulesFor(options)], ALLOW, arch);
+  return program && encodeFilter(program);
 };

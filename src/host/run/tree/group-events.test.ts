@@ -3,7 +3,10 @@ import { describe, expect, test } from "vitest";
 import { createWorkspace } from "../../../../test/workspace.ts";
 import { limitReached } from "./group-events.ts";
 
-const told = async (version: 1 | 2, files: Readonly<Record<string, string>>): Promise<string | undefined> => {
+const eventOf = async (
+  version: 1 | 2,
+  files: Readonly<Record<string, string>>,
+): Promise<string | undefined> => {
   await using workspace = await createWorkspace({ "group/x": "", ...files });
   const group = join(workspace.root, "group");
   return limitReached({ version, memory: group, pids: group }, { memoryBytes: 1000, processes: 40 });
@@ -38,10 +41,10 @@ describe("FAIL-J10 what a control group tells of its bounds", () => {
     ],
   ] as const)("%s", async (_, version, files, expected) => {
     const inGroup = Object.fromEntries(Object.entries(files).map(([name, text]) => [`group/${name}`, text]));
-    expect(await told(version, inGroup)).toBe(expected);
+    expect(await eventOf(version, inGroup)).toBe(expected);
   });
 
   test("an old kernel, where a group above is bounded as well", async () => {
-    expect(await told(1, { "group/pids.events": "max 1\n", "pids.max": "100\n" })).toBeUndefined();
+    expect(await eventOf(1, { "group/pids.events": "max 1\n", "pids.max": "100\n" })).toBeUndefined();
   });
 });

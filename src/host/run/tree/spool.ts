@@ -15,6 +15,20 @@ const READ_BYTES = 262_144;
 /** An endless line is cut here, so that it never has to be kept in memory. */
 const MAX_LINE_CHARS = 1_048_576;
 const NEWLINE = 0x0a;
+/** Of the beginning, which is looked at line by line and in one go: millions of short lines would take seconds. */
+const MAX_HEAD_LINES = 50_000;
+
+/** The length of the first `max` lines, or of all; and how many they are. */
+const firstLines = (bytes: Buffer, max: number): { readonly length: number; readonly lines: number } => {
+  let [length, lines] = [0, 0];
+  while (lines < max) {
+    const end = bytes.indexOf(NEWLINE, length);
+    if (end < 0) return { length: bytes.length, lines };
+    length = end + 1;
+    lines++;
+  }
+  return { length, lines };
+};
 
 /** A file that has no name any more: it goes with the process, however that ends. */
 export const openNameless = (): number => {
@@ -34,10 +48,12 @@ const writeWhole = (fd: number, bytes: Buffer): void => {
 const createHead = (maxBytes: number) => {
   let buffer = Buffer.alloc(0);
   let used = 0;
+  let linesLeft = MAX_HEAD_LINES;
   return {
     /** How many of the bytes it took. */
     push: (chunk: Buffer): number => {
-      const taken = Math.min(chunk.length, maxBytes - used);
+      const { length: taken, lines } = firstLines(chunk.subarray(0, maxBytes - used), linesLeft);
+      linesLeft -= lines;
       if (taken <= 0) return 0;
       if (used + taken > buffer.length) {
         const larger = Buffer.alloc(Math.min(maxBytes, Math.max(4096, 2 * (used + taken))));

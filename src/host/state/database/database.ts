@@ -2,18 +2,17 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../../../base/error.ts";
 import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
-import { withStateFolder } from "../../own-files/state-folder.ts";
 import {
   type DatabaseKind,
   type DatabaseOptions,
   identityNow,
-  locate,
   MEMORY,
   type OpenDatabase,
   openDatabase,
   pathOf,
   quarantineDatabase,
   unavailable,
+  withFolder,
 } from "./open-database.ts";
 import { diskFailure, isBusy } from "./sqlite-failure.ts";
 
@@ -97,9 +96,7 @@ const inTransaction = <T>(session: Session, begin: string, work: () => T): T => 
   } catch (error) {
     if (!kind.isDamage(error)) throw error;
     close(session);
-    withStateFolder(locate(options), (folder) =>
-      quarantineDatabase(folder, identity, "damaged", options, kind),
-    );
+    withFolder(options, kind, (folder) => quarantineDatabase(folder, identity, "damaged", options, kind));
     throw unavailable(kind, "was damaged and has been replaced.", error, true);
   }
 };
@@ -144,7 +141,7 @@ const transactSoon = async <T>(
   }
 };
 
-/** A database in the workspace's `.llmc`, shared by every process that works on the workspace. */
+/** A database that is shared by every process that works on the workspace, or by all processes of the user. */
 export type Database = ReturnType<typeof createDatabase>;
 
 export const createDatabase = (kind: DatabaseKind, options: DatabaseOptions) => {

@@ -4,7 +4,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { LlmcError } from "../../../base/error.ts";
 import { STATE_DIR } from "../../../policy/paths.ts";
 import type { OwnFolder } from "../../own-files/own-folder.ts";
-import { openSecretKey } from "../../own-files/secret-key.ts";
+import { openSecretKey, openUserState } from "../../own-files/secret-key.ts";
 import { type StateLocation, stateFolderPath, withStateFolder } from "../../own-files/state-folder.ts";
 import { connect } from "./connect.ts";
 import { blockFor, withFolderLock } from "./folder-lock.ts";
@@ -17,6 +17,8 @@ export interface DatabaseOptions {
   readonly workspace: string;
   /** The user's own folder for state, which holds the key that names the folder of our databases. */
   readonly userState: string;
+  /** Where the folder of the database lies, unless that is the workspace's `.llmc`: an absolute path. */
+  readonly folder?: string | undefined;
   readonly onWarning: (message: string) => void;
 }
 
@@ -36,6 +38,8 @@ export interface DatabaseKind {
   /** Whether it lives in memory where the disk cannot be written; otherwise that is an error. */
   readonly hasMemoryFallback: boolean;
   readonly isDamage: (error: unknown) => boolean;
+  /** In the workspace's own folder, or in the user's state folder, which all of the user's workspaces share. */
+  readonly home: "workspace" | "user";
 }
 
 export interface OpenDatabase {
@@ -50,21 +54,44 @@ const OPEN_WAIT_MS = 2000;
 const MAX_ATTEMPTS = 4;
 
 export const unavailable = (
-  { title }: DatabaseKind,
+  kind: DatabaseKind,
   what: string,
   cause: unknown,
   retryable = false,
-): LlmcError =>
-  new LlmcError("unavailable", `${title.replace(/^t/, "T")} in ${STATE_DIR} ${what}`, {
-    hint: retryable ? "Try again." : `The workspace's ${STATE_DIR} folder must be writable.`,
+): LlmcError => {
+  const folder =
+    kind.home === "workspace" ? `The workspace's ${STATE_DIR} folder` : "The user's state folder";
+  return new LlmcError("unavailable", `${kind.title.replace(/^t/, "T")} in ${folderOf(kind)} ${what}`, {
+    hint: retryable ? "Try again." : `${folder} must be writable.`,
     retryable,
     cause,
   });
+};
 
-export const locate = ({ workspace, userState }: DatabaseOptions): StateLocation => ({
+const locate = ({ workspace, userState, folder }: DatabaseOptions): StateLocation => ({
   workspace,
   key: openSecretKey(userState),
+  outerFolder: folder,
 });
+
+/** The folder of the database, made where it is missing. */
+export const withFolder = <T>(
+  options: DatabaseOptions,
+  { home }: DatabaseKind,
+  work: (folder: OwnFolder) => T,
+): T => {
+  if (home === "workspace") return withStateFolder(locate(options), work);
+  const folder = openUserState(options.userState);
+  try {
+    return work(folder);
+  } finally {
+    folder.close();
+  }
+};
+
+/** As messages name the folder. */
+const folderOf = ({ home }: DatabaseKind): string =>
+  home === "workspace" ? STATE_DIR : "the user's state folder";
 
 /** Tells the file from another that took its name, a link among them; undefined where there is none. */
 export const identityNow = (path: string): string | undefined => {
@@ -76,12 +103,13 @@ export const identityNow = (path: string): string | undefined => {
 };
 
 /** Undefined where nothing of ours can be: no key is made to find that out. */
-export const pathOf = (options: DatabaseOptions, { name }: DatabaseKind): string | undefined => {
-  if (!existsSync(join(options.workspace, STATE_DIR))) return undefined;
+export const pathOf = (options: DatabaseOptions, { name, home }: DatabaseKind): string | undefined => {
+  if (home === "user") return existsSync(options.userState) ? join(options.userState, name) : undefined;
+  if (!existsSync(options.folder ?? join(options.workspace, STATE_DIR))) return undefined;
   try {
     return join(stateFolderPath(locate(options)), name);
   } catch {
-    // Without a key there is no folder of ours; whoever has to make one is told why it cannot be.
+    // Without a key there is no folder of ours; a caller that needs one gets the reason.
     return undefined;
   }
 };
@@ -97,15 +125,18 @@ export const quarantineDatabase = (
   seen: string | undefined,
   why: keyof typeof REASONS,
   { onWarning }: DatabaseOptions,
-  { name, title, keepsQuarantined }: DatabaseKind,
+  kind: DatabaseKind,
 ): void => {
+  const { name, title, keepsQuarantined } = kind;
   const movedTo = withFolderLock(folder, () => {
     if (seen === undefined || identityIn(folder, name) !== seen) return undefined;
     if (keepsQuarantined === "last") return replaceQuarantined(folder, name);
     return quarantine(folder, name);
   });
   if (movedTo === undefined) return;
-  onWarning(`${title} ${REASONS[why]}; it was moved to ${movedTo} in ${STATE_DIR} and a new one was made`);
+  onWarning(
+    `${title} ${REASONS[why]}; it was moved to ${movedTo} in ${folderOf(kind)} and a new one was made`,
+  );
 };
 
 const orClosed = <T>(db: DatabaseSync, work: () => T): T => {
@@ -140,10 +171,10 @@ const tryOpen = (
 
 const openOnDisk = (options: DatabaseOptions, kind: DatabaseKind): OpenDatabase => {
   const { name, title } = kind;
-  return withStateFolder(locate(options), (folder) => {
+  return withFolder(options, kind, (folder) => {
     for (const movedTo of quarantineForeign(folder, name))
       options.onWarning(
-        `something else was in place of ${title}; it was moved to ${movedTo} in ${STATE_DIR}`,
+        `something else was in place of ${title}; it was moved to ${movedTo} in ${folderOf(kind)}`,
       );
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const opened = tryOpen(folder, options, kind);

@@ -28,7 +28,7 @@ const isPlainFileOfOurs = (stats: BigIntStats): boolean => {
 
 /**
  * Renames whatever SQLite would open under these names and we did not make: links, FIFOs, devices, folders, files of
- * other users and files that have another name elsewhere. Nothing of it is opened. Gives the new names.
+ * other users and files that have another name elsewhere. Nothing of it is opened. Returns the new names.
  */
 export const quarantineForeign = (folder: OwnFolder, name: string): readonly string[] => {
   const moved: string[] = [];

@@ -98,7 +98,7 @@ const checkSource = async (
     // The denylist withholds content and not names, so only a read asks it.
     if (type === "file" && kind !== "fs_list") await files.readText(source, ONE_BYTE, signal);
   } catch (error) {
-    // What is gone was inside the roots, or it would have been refused; a binary file may hold hits all the same.
+    // What is gone was inside the roots, or it would have been refused; a binary file may still hold hits.
     if (!(error instanceof LlmcError && HARMLESS.has(error.code))) throw error;
   }
 };

@@ -10,7 +10,7 @@ export interface GrepHit {
   readonly byte: number;
 }
 
-/** Searches text that comes in pieces. Gives the first hits after a number of lines, and the number of all of those. */
+/** Searches text that comes in pieces. Returns the first hits after a number of lines, and the number of all of those. */
 export type Grep = (
   pattern: string,
   text: AsyncIterable<Buffer> | Iterable<Buffer>,
@@ -48,7 +48,7 @@ export const chunksOf = function* (state: Database, store: HandleStore, blob: nu
   }
 };
 
-/** The same lines as a search reads them; those that may not be read are empty, and their numbers are told. */
+/** The same lines as a search reads them; those that may not be read are empty, and their numbers are reported. */
 export const inSearchText = async function* (
   chunks: Iterable<Buffer>,
   toTexts: SearchText,

@@ -3,19 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { USER_STATE } from "../../../../test/user-state.ts";
 import { createOwners } from "../../os/process-owner.ts";
 import type { Database } from "../database/database.ts";
-import { createStateDb } from "../state-db.ts";
+import { createLockDb } from "../lock-db.ts";
 import { createLocks, type Lease, type Locks, type LocksOptions } from "./locks.ts";
 
 let workspace: string;
-let state: Database;
+let database: Database;
 let others: Database;
 
 const make = (over: Partial<LocksOptions> = {}): Locks =>
   createLocks({
-    state,
+    database,
     workspace,
     settings: () => ({ waitMs: 2000, leaseMs: 15_000 }),
     now: Date.now,
@@ -27,13 +26,13 @@ const key = (name: string): string => join(workspace, name);
 beforeEach(() => {
   workspace = realpathSync(mkdtempSync(join(tmpdir(), "llmc-locks-")));
   const onWarning = (message: string): void => expect.fail(message);
-  state = createStateDb({ workspace, userState: USER_STATE, onWarning });
+  database = createLockDb({ workspace, userState: join(workspace, "state"), onWarning });
   // A second connection, as another process has.
-  others = createStateDb({ workspace, userState: USER_STATE, onWarning });
+  others = createLockDb({ workspace, userState: join(workspace, "state"), onWarning });
 });
 
 afterEach(() => {
-  state.close();
+  database.close();
   others.close();
   rmSync(workspace, { recursive: true, force: true });
 });
@@ -43,11 +42,11 @@ const occupy = async (
   locks: Locks,
   keys: readonly string[],
 ): Promise<{ lease: Lease; end: () => Promise<void> }> => {
-  const { promise: told, resolve: released } = Promise.withResolvers<void>();
-  const { promise: held, resolve: tell } = Promise.withResolvers<Lease>();
+  const { promise: untilReleased, resolve: released } = Promise.withResolvers<void>();
+  const { promise: held, resolve: acquired } = Promise.withResolvers<Lease>();
   const over = locks.hold(keys, async (lease) => {
-    tell(lease);
-    await told;
+    acquired(lease);
+    await untilReleased;
   });
   return {
     lease: await Promise.race([held, over.then(() => expect.fail("never held"))]),
@@ -83,16 +82,16 @@ describe("holding", () => {
     const first = await locks.hold([key("a")], async ({ fence }) => fence);
     await expect(locks.hold([key("a")], () => Promise.reject(new Error("no")))).rejects.toThrow("no");
     expect(locks.list()).toEqual([]);
-    const second = await make({ state: others }).hold([key("b")], async ({ fence }) => fence);
+    const second = await make({ database: others }).hold([key("b")], async ({ fence }) => fence);
     expect(second).toBeGreaterThan(first);
   });
 
   it("shows who holds what", async () => {
     const locks = make();
     expect(locks.list()).toEqual([]);
-    expect(state.exists()).toBe(false);
+    expect(database.exists()).toBe(false);
     const { lease, end } = await occupy(locks, [key("b"), key("a"), key("b")]);
-    expect(make({ state: others }).list()).toMatchObject([
+    expect(make({ database: others }).list()).toMatchObject([
       { key: key("a"), pid: process.pid, fence: lease.fence, isDead: false },
       { key: key("b"), pid: process.pid, fence: lease.fence, isDead: false },
     ]);
@@ -100,13 +99,30 @@ describe("holding", () => {
     expect(locks.list()).toEqual([]);
   });
 
+  it("FAIL-A17 REQ-F10 is the same for servers whose workspaces lie in one another", async () => {
+    const inner = createLockDb({
+      workspace: key("sub"),
+      userState: key("state"),
+      onWarning: (message) => expect.fail(message),
+    });
+    const { end } = await occupy(make(), [key("sub/file")]);
+    const settings = () => ({ waitMs: 50, leaseMs: 15_000 });
+    const late = make({ database: inner, workspace: key("sub"), settings }).hold(
+      [key("sub/file")],
+      async () => {},
+    );
+    await expect(late).rejects.toMatchObject({ code: "busy" });
+    await end();
+    inner.close();
+  });
+
   it("REQ-F10 keeps others out, in this process and in another, until it lets go", async () => {
     const locks = make();
     const { end } = await occupy(locks, [key("a")]);
     const order: string[] = [];
     const inside = locks.hold([key("a")], async () => void order.push("inside"));
-    const outside = make({ state: others }).hold([key("a")], async () => void order.push("outside"));
-    await make({ state: others }).hold([key("b")], async () => void order.push("other key"));
+    const outside = make({ database: others }).hold([key("a")], async () => void order.push("outside"));
+    await make({ database: others }).hold([key("b")], async () => void order.push("other key"));
     await sleep(60);
     expect(order).toEqual(["other key"]);
     await end();
@@ -130,7 +146,7 @@ describe("holding", () => {
 
   it("of several keys in any order never ends in a deadlock", async () => {
     const here = make();
-    const there = make({ state: others });
+    const there = make({ database: others });
     let inside = 0;
     const work = async (): Promise<void> => {
       expect(++inside).toBe(1);
@@ -147,7 +163,7 @@ describe("holding", () => {
   });
 
   it("takes all keys or none", async () => {
-    const { end } = await occupy(make({ state: others }), [key("b")]);
+    const { end } = await occupy(make({ database: others }), [key("b")]);
     const locks = make({ settings: () => ({ waitMs: 50, leaseMs: 15_000 }) });
     await expect(locks.hold([key("a"), key("b"), key("c")], async () => {})).rejects.toMatchObject({
       code: "busy",
@@ -165,7 +181,7 @@ describe("REQ-F10 waiting", () => {
     "ends as busy, with the path, when %s holds on",
     async (who) => {
       const locks = make(impatient);
-      const { end } = await occupy(who === "this process" ? locks : make({ state: others }), [
+      const { end } = await occupy(who === "this process" ? locks : make({ database: others }), [
         key("src/a.ts"),
       ]);
       const started = performance.now();
@@ -183,7 +199,7 @@ describe("REQ-F10 waiting", () => {
 
   it.each(["this process", "another process"])("ends with the caller, when %s holds on", async (who) => {
     const locks = make();
-    const { end } = await occupy(who === "this process" ? locks : make({ state: others }), [key("a")]);
+    const { end } = await occupy(who === "this process" ? locks : make({ database: others }), [key("a")]);
     const stop = new AbortController();
     const waiting = locks.hold([key("a")], async () => expect.fail("ran"), stop.signal);
     setTimeout(() => stop.abort(), 20);
@@ -214,7 +230,7 @@ describe("REQ-F10 waiting", () => {
         });
       }
     };
-    const sides = [make(), make({ state: others })];
+    const sides = [make(), make({ database: others })];
     await Promise.all(sides.flatMap((locks, i) => Array.from({ length: 5 }, () => busyLoop(locks, i))));
     expect(Math.min(...counts)).toBeGreaterThan(Math.max(...counts) / 10);
   });
@@ -246,7 +262,7 @@ describe("FAIL-A18 a lease", () => {
     const short = { settings: () => ({ waitMs: 10_000, leaseMs: 900 }) };
     const { lease, end } = await occupy(make(short), [key("a")]);
     let isTaken = false;
-    const next = make({ ...short, state: others }).hold([key("a")], async () => {
+    const next = make({ ...short, database: others }).hold([key("a")], async () => {
       isTaken = true;
     });
     await sleep(1500);
@@ -261,7 +277,7 @@ describe("FAIL-A18 a lease", () => {
     const locks = make({ now: () => clock });
     const { lease, end } = await occupy(locks, [key("a"), key("b")]);
     clock += 16_000;
-    const later = await make({ state: others, now: () => clock }).hold(
+    const later = await make({ database: others, now: () => clock }).hold(
       [key("b")],
       async ({ fence }) => fence,
     );
@@ -289,7 +305,7 @@ describe("FAIL-A18 a lease", () => {
     let clock = Date.now();
     const first = await occupy(make({ now: () => clock }), [key("a")]);
     clock += 16_000;
-    const second = await occupy(make({ state: others, now: () => clock }), [key("a")]);
+    const second = await occupy(make({ database: others, now: () => clock }), [key("a")]);
     await first.end();
     expect(second.lease.commit(() => "kept")).toBe("kept");
     await second.end();
@@ -303,7 +319,7 @@ describe("FAIL-A18 a lease", () => {
   it("is lost with the database, and the writer is told", async () => {
     const { lease, end } = await occupy(make(), [key("a")]);
     others.close();
-    rmSync(join(workspace, ".llmc"), { recursive: true });
+    rmSync(join(workspace, "state"), { recursive: true });
     expect(() => lease.commit(() => expect.fail("ran"))).toThrow(expect.objectContaining({ code: "busy" }));
     await end();
   });

@@ -61,7 +61,7 @@ export interface Lease {
   commit<T>(step: () => T): T;
 }
 
-/** Advisory locks across the processes of one machine: two servers that write the same file take turns. */
+/** Advisory locks across the processes of one user: servers that write the same file do so one after the other. */
 export interface Locks {
   /**
    * Acquires all keys in sorted order, runs the work and releases them. Waits a bounded time, then throws `busy`. The
@@ -72,7 +72,7 @@ export interface Locks {
 }
 
 export interface LocksOptions {
-  readonly state: Database;
+  readonly database: Database;
   /** Real path; errors name keys relative to it. */
   readonly workspace: string;
   readonly settings: () => { readonly waitMs: number; readonly leaseMs: number };
@@ -226,7 +226,7 @@ const hold = async <T>(
 
 export const createLocks = (options: LocksOptions): Locks => {
   const owners = createOwners(options.pid);
-  const table = createLockTable(options.state, owners, options.now);
+  const table = createLockTable(options.database, owners, options.now);
   const state: State = {
     ...options,
     owners,
@@ -237,7 +237,7 @@ export const createLocks = (options: LocksOptions): Locks => {
   return {
     hold: (keys, work, signal) => hold(state, keys, work, signal),
     list: () =>
-      options.state.exists()
+      options.database.exists()
         ? table.rows().map((row) => ({
             key: row.key,
             pid: row.pid,

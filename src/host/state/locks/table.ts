@@ -1,7 +1,7 @@
 import type { Owner, Owners } from "../../os/process-owner.ts";
 import type { Database } from "../database/database.ts";
 
-/** Tables of the locks in the state database. */
+/** Tables of the locks in their database. */
 export const LOCK_TABLES = `
   CREATE TABLE leases (
     key TEXT PRIMARY KEY,
@@ -65,6 +65,8 @@ export const createLockTable = (state: Database, owners: Owners, now: () => numb
     take: ({ keys, holder, leaseMs }: Claim): { readonly fence: number } | { readonly blocker: LeaseRow } =>
       state.transact(() => {
         const timeMs = now();
+        // Of files that nobody asks for again.
+        sql("DELETE FROM leases WHERE expires < ?").run(timeMs - MAX_LEASE_MS);
         for (const key of keys) {
           const row = sql("SELECT * FROM leases WHERE key = ?").get(key) as LeaseRow | undefined;
           if (row !== undefined && stands(row, timeMs)) return { blocker: row };

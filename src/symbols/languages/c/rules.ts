@@ -1,19 +1,6 @@
 import type { Handler, Rules } from "../../extract/walker.ts";
-import {
-  block,
-  callOf,
-  closure,
-  creationOf,
-  expressionOf,
-  firstOf,
-  inherits,
-  type NodeTypes,
-  refersTo,
-  skip,
-  use,
-  useMember,
-  visitOthers,
-} from "../../rules/handlers.ts";
+import { block, closure, firstOf, inherits, refersTo, skip, visitOthers } from "../../rules/handlers.ts";
+import { assigns, callOf, creationOf, expressionOf, memberOf, type NodeTypes } from "../../rules/uses.ts";
 import {
   aliasDeclaration,
   declaration,
@@ -91,10 +78,7 @@ export const rules: Rules = {
     ["lambda_expression", closure],
     ["call_expression", callOf(nodeTypes)],
     ["new_expression", creationOf(nodeTypes, ["type_identifier"])],
-    [
-      "field_expression",
-      (walker, node) => useMember(walker, node, { object: "argument", name: "field" }, "read"),
-    ],
+    ["field_expression", memberOf(nodeTypes)],
     [
       "qualified_identifier",
       (walker, node) => {
@@ -106,13 +90,7 @@ export const rules: Rules = {
         else walker.visit(name);
       },
     ],
-    [
-      "assignment_expression",
-      (walker, node) => {
-        use(nodeTypes, walker, walker.field(node, "left"), "write");
-        walker.visitField(node, "right");
-      },
-    ],
+    ["assignment_expression", assigns(nodeTypes)],
     [
       "field_initializer",
       (walker, node) => {

@@ -1,17 +1,7 @@
 import { type Expression, step, UNKNOWN } from "../../extract/expression.ts";
 import type { Handler, Rules, Walker } from "../../extract/walker.ts";
-import {
-  bindName,
-  block,
-  callOf,
-  expressionOf,
-  firstOf,
-  type NodeTypes,
-  refersTo,
-  skip,
-  use,
-  useMember,
-} from "../../rules/handlers.ts";
+import { bindName, block, firstOf, refersTo, skip } from "../../rules/handlers.ts";
+import { callOf, expressionOf, memberOf, type NodeTypes, use } from "../../rules/uses.ts";
 import { writtenType } from "../../rules/written-type.ts";
 
 const nodeTypes: NodeTypes = {
@@ -222,10 +212,7 @@ export const rules: Rules = {
     ["expression_switch_statement", block],
     ["type_switch_statement", block],
     ["call_expression", callOf(nodeTypes)],
-    [
-      "selector_expression",
-      (walker, node) => useMember(walker, node, { object: "operand", name: "field" }, "read"),
-    ],
+    ["selector_expression", memberOf(nodeTypes)],
     [
       "qualified_type",
       (walker, node) => {

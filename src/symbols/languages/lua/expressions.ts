@@ -1,6 +1,7 @@
 import { type Expression, UNKNOWN } from "../../extract/expression.ts";
 import type { Walker } from "../../extract/walker.ts";
-import { argumentsOf, expressionOf, type NodeTypes } from "../../rules/handlers.ts";
+import { argumentsOf } from "../../rules/handlers.ts";
+import { expressionOf, type NodeTypes } from "../../rules/uses.ts";
 
 export const nodeTypes: NodeTypes = {
   names: new Set(["identifier"]),

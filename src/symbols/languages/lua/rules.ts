@@ -1,6 +1,7 @@
 import { type Expression, step, UNKNOWN } from "../../extract/expression.ts";
 import type { Handler, Rules, Walker } from "../../extract/walker.ts";
-import { argumentsOf, bindName, block, firstOf, skip, use } from "../../rules/handlers.ts";
+import { argumentsOf, bindName, block, firstOf, skip } from "../../rules/handlers.ts";
+import { use } from "../../rules/uses.ts";
 import { calledName, expression, metatable, moduleName, nodeTypes, requiredSource } from "./expressions.ts";
 
 /** Name under which the value that a file returns is its whole module. */

@@ -1,5 +1,5 @@
 import type { Walker } from "../../extract/walker.ts";
-import type { NodeTypes } from "../../rules/handlers.ts";
+import type { NodeTypes } from "../../rules/uses.ts";
 
 /** Node types that name something. */
 export const nodeTypes: NodeTypes = {

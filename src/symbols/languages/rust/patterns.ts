@@ -1,6 +1,6 @@
 import { type Expression, step, UNKNOWN } from "../../extract/expression.ts";
 import type { Handler, Walker } from "../../extract/walker.ts";
-import { use } from "../../rules/handlers.ts";
+import { use } from "../../rules/uses.ts";
 import { writtenType } from "../../rules/written-type.ts";
 import { nodeTypes } from "./node-types.ts";
 

@@ -1,16 +1,6 @@
 import type { Handler, Rules } from "../../extract/walker.ts";
-import {
-  block,
-  callOf,
-  expressionOf,
-  pick,
-  refersTo,
-  skip,
-  typeDefinition,
-  use,
-  useMember,
-  visitOthers,
-} from "../../rules/handlers.ts";
+import { block, pick, refersTo, skip, typeDefinition, visitOthers } from "../../rules/handlers.ts";
+import { callOf, expressionOf, memberOf, use } from "../../rules/uses.ts";
 import { modItem, useDeclaration } from "./imports.ts";
 import { enumVariant, field, functionItem, implItem, item, traitBounds, traitItem } from "./items.ts";
 import { isPublic, nodeTypes } from "./node-types.ts";
@@ -77,18 +67,9 @@ export const rules: Rules = {
     ],
     ["field_initializer", (walker, node) => walker.visitField(node, "value")],
     ["shorthand_field_initializer", (walker, node) => walker.visitChildren(node)],
-    [
-      "field_expression",
-      (walker, node) => useMember(walker, node, { object: "value", name: "field" }, "read"),
-    ],
-    [
-      "scoped_identifier",
-      (walker, node) => useMember(walker, node, { object: "path", name: "name" }, "read"),
-    ],
-    [
-      "scoped_type_identifier",
-      (walker, node) => useMember(walker, node, { object: "path", name: "name" }, "type"),
-    ],
+    ["field_expression", memberOf(nodeTypes)],
+    ["scoped_identifier", memberOf(nodeTypes)],
+    ["scoped_type_identifier", memberOf(nodeTypes, "type")],
     [
       "macro_invocation",
       (walker, node) => {

@@ -1,0 +1,45 @@
+import { describe, expect, test } from "vitest";
+import { pipeIo } from "../../test/command-line.ts";
+import { type KbOperator, progressBar, runKb } from "./kb-command.ts";
+
+const REPORT = {
+  collection: "hand",
+  version: "1.0.0",
+  dryRun: false,
+  added: [],
+  changed: [],
+  removed: [],
+  unchanged: 0,
+  failed: [],
+  unread: [],
+};
+
+describe("progress of reading: REQ-K1", () => {
+  test.each([
+    [0, 4, "[--------------------] 0/4"],
+    [1, 4, "[#####---------------] 1/4"],
+    [4, 4, "[####################] 4/4"],
+    [9, 4, "[####################] 9/4"],
+    [7, undefined, "7 documents"],
+  ])("%d of %s", (done, total, bar) => {
+    expect(progressBar(done, total)).toBe(bar);
+  });
+
+  test("a terminal sees it, to the last document", async () => {
+    const pipe = pipeIo();
+    const drawn: string[] = [];
+    const io = { ...pipe.io, canRedraw: true, redraw: (line: string) => void drawn.push(line) };
+    const add: KbOperator["add"] = async (_, __, ___, { onProgress }) => {
+      for (const done of [1, 2, 3]) onProgress({ done, total: 3, source: "docs", failed: 0 });
+      return REPORT;
+    };
+    const command = { do: "add", name: "hand", sources: ["docs"], dryRun: false } as const;
+    const run = { json: false, signal: new AbortController().signal, now: () => 0 };
+    await runKb(command, { add } as KbOperator, io, run);
+    expect(drawn).toEqual([
+      "reading docs: [######--------------] 1/3",
+      "reading docs: [####################] 3/3",
+      "",
+    ]);
+  });
+});

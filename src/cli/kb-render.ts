@@ -1,0 +1,124 @@
+import type { LlmcError } from "../base/error.ts";
+import { plural } from "../base/text.ts";
+
+export interface Scores {
+  readonly questions: number;
+  readonly recall: number;
+  readonly mrr: number;
+  readonly ndcg: number;
+  readonly faithfulness: number;
+  readonly refusals: number | null;
+  readonly p95Ms: number;
+}
+
+export interface Report {
+  readonly collection: string;
+  readonly version: string;
+  readonly dryRun: boolean;
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+  readonly unchanged: number;
+  readonly failed: readonly { readonly uri: string; readonly reason: string }[];
+  readonly unread: readonly {
+    readonly source: string;
+    readonly code: LlmcError["code"];
+    readonly message: string;
+    readonly hint: string | undefined;
+  }[];
+}
+
+interface Version {
+  readonly version: string;
+  readonly state: "open" | "complete" | "sealed";
+  readonly sources: readonly string[];
+  readonly documents: number;
+  readonly chunks: number;
+  readonly failures: number;
+  readonly scores: Scores | undefined;
+}
+
+export interface Collection {
+  readonly name: string;
+  readonly product: string;
+  readonly active: string | undefined;
+  readonly pinned: string | undefined;
+  readonly generations: readonly Version[];
+}
+
+/** Names shown of each kind of change. */
+const MAX_NAMES = 20;
+
+const listNames = (mark: string, names: readonly string[]): readonly string[] => [
+  ...names.slice(0, MAX_NAMES).map((name) => `${mark} ${name}`),
+  ...(names.length > MAX_NAMES ? [`${mark} … ${names.length - MAX_NAMES} more`] : []),
+];
+
+export const renderReport = (report: Report): string => {
+  const { collection, version, dryRun, added, changed, removed, unchanged, failed, unread } = report;
+  const counts = `${added.length} added, ${changed.length} changed, ${removed.length} removed, ${unchanged} unchanged, ${failed.length} failed`;
+  const isNothing = unread.length > 0 && added.length + changed.length + removed.length + unchanged === 0;
+  return [
+    `${collection} ${version}${dryRun ? " (dry run)" : ""}: ${counts}`,
+    ...(dryRun ? [...listNames("+", added), ...listNames("~", changed), ...listNames("-", removed)] : []),
+    ...failed.slice(0, MAX_NAMES).map(({ uri, reason }) => `! ${uri}: ${reason}`),
+    ...(failed.length > MAX_NAMES ? [`! … ${failed.length - MAX_NAMES} more`] : []),
+    ...unread.map(
+      ({ source, message, hint }) => `! ${source}: ${message}${hint === undefined ? "" : ` ${hint}`}`,
+    ),
+    ...(dryRun || isNothing ? [] : [`next: llmc kb promote ${collection}`]),
+  ].join("\n");
+};
+
+export const renderScores = ({
+  questions,
+  recall,
+  mrr,
+  ndcg,
+  faithfulness,
+  refusals,
+  p95Ms,
+}: Scores): string =>
+  `${plural(questions, "question")}: recall@10 ${recall}, MRR ${mrr}, nDCG@10 ${ndcg}, faithfulness ${faithfulness}${refusals === null ? "" : `, refusals ${refusals}`}, p95 ${p95Ms} ms`;
+
+const signed = (value: number): string => `${value < 0 ? "" : "+"}${Math.round(value * 10_000) / 10_000}`;
+
+/** What changed against the active version, which was asked the same questions. */
+export const renderDrift = (
+  scores: Scores,
+  active: { readonly version: string; readonly scores: Scores } | undefined,
+): string =>
+  active === undefined
+    ? ""
+    : `\nagainst ${active.version}: recall@10 ${signed(scores.recall - active.scores.recall)}, nDCG@10 ${signed(scores.ndcg - active.scores.ndcg)}, faithfulness ${signed(scores.faithfulness - active.scores.faithfulness)}`;
+
+const STATES = { open: "unfinished", complete: "not promoted", sealed: "" } as const;
+
+const renderVersion = ({ name, active, pinned }: Collection, one: Version): string => {
+  const marks = [
+    ...(one.version === active ? ["active"] : []),
+    ...(one.version === pinned ? ["pinned"] : []),
+    ...(STATES[one.state] === "" ? [] : [STATES[one.state]]),
+  ];
+  const failed = one.failures === 0 ? "" : `, ${one.failures} failed`;
+  const scores = one.scores === undefined ? "" : `; nDCG@10 ${one.scores.ndcg}`;
+  return `${name} ${one.version}${marks.length === 0 ? "" : ` (${marks.join(", ")})`}: ${plural(one.documents, "document")}, ${plural(one.chunks, "chunk")}${failed}${scores}`;
+};
+
+/** Of the version that questions get, or else of the newest. */
+const sourcesOf = ({ generations, active, pinned }: Collection): readonly string[] =>
+  (generations.find(({ version }) => version === (pinned ?? active)) ?? generations[0])?.sources ?? [];
+
+export const renderCollections = (collections: readonly Collection[]): string =>
+  collections.length === 0
+    ? "no knowledge bases; llmc kb create NAME makes one"
+    : collections
+        .flatMap((one) =>
+          one.generations.length === 0
+            ? [`${one.name}: empty`]
+            : [
+                ...one.generations.map((version) => renderVersion(one, version)),
+                ...listNames("  from", sourcesOf(one)),
+              ],
+        )
+        .join("\n");

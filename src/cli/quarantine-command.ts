@@ -1,0 +1,51 @@
+import { LlmcError } from "../base/error.ts";
+import { quoteForMessage } from "../base/text.ts";
+import type { QuarantineFlags } from "./actions.ts";
+import type { Io } from "./io.ts";
+
+/** What commands left behind and llmc renamed; the wiring provides it. */
+export interface Quarantine {
+  readonly paths: readonly string[];
+  /** There may be more. */
+  readonly isCut: boolean;
+  remove(path: string): Promise<void>;
+}
+
+const counted = (count: number): string => (count === 1 ? "1 renamed name" : `${count} renamed names`);
+
+/** `llmc quarantine`: lists what was renamed because programs would obey it; with `--remove`, asks and removes it. */
+export const runQuarantine = async (
+  { paths, isCut, remove }: Quarantine,
+  io: Io,
+  options: QuarantineFlags,
+): Promise<void> => {
+  if (options.json && !options.remove) {
+    io.data(`${JSON.stringify({ paths, complete: !isCut }, null, 2)}\n`);
+    return;
+  }
+  if (paths.length === 0) {
+    io.out("Nothing is in quarantine.\n");
+    return;
+  }
+  for (const path of paths) io.out(`${quoteForMessage(path).slice(1, -1)}\n`);
+  if (isCut) io.out("There may be more: run this again when these are gone.\n");
+  if (!options.remove) {
+    io.out(
+      `${counted(paths.length)}: commands made them, and programs would have obeyed them. mv brings one back; llmc quarantine --remove removes all.\n`,
+    );
+    return;
+  }
+  if (!options.yes && !io.canAsk)
+    throw new LlmcError("invalid_args", "Nothing was removed, because there is no terminal to ask.", {
+      hint: "Look at the list, and add --yes to remove what is in it.",
+    });
+  if (!options.yes && !(await io.confirm(`Remove ${counted(paths.length)} for good?`))) {
+    io.out("Nothing was removed.\n");
+    return;
+  }
+  // One that a program made too deep, or keeps filling, does not keep the others.
+  const failures: unknown[] = [];
+  for (const path of paths) await remove(path).catch((thrown: unknown) => failures.push(thrown));
+  io.out(`Removed ${counted(paths.length - failures.length)}.\n`);
+  if (failures.length > 0) throw failures[0];
+};

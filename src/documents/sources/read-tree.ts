@@ -1,0 +1,69 @@
+import { hash } from "node:crypto";
+import { posix } from "node:path";
+import { LlmcError } from "../../base/error.ts";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import type { SourceTree, TreeRead } from "../../host/fetch/source-tree.ts";
+import type { SourceItem, SourceOptions } from "../contract.ts";
+import { isDocumentName } from "../formats-table.ts";
+import { readProjectFacts } from "./project-facts.ts";
+
+export const contentHash = (bytes: Uint8Array): string => hash("sha256", bytes, "base64url");
+
+export const toSourceError = (thrown: unknown): LlmcError =>
+  thrown instanceof LlmcError
+    ? thrown
+    : new LlmcError("unavailable", "The document could not be read.", { cause: thrown });
+
+const failureOf = (kind: Exclude<TreeRead["kind"], "bytes">, maxBytes: number): LlmcError => {
+  if (kind === "large")
+    return new LlmcError("file_too_large", `The document is larger than ${maxBytes} bytes.`);
+  return kind === "unreadable"
+    ? new LlmcError("permission_denied", "The file cannot be read.")
+    : new LlmcError("file_not_found", "The file is gone, or its content is withheld.");
+};
+
+/** The documents of a folder or of a commit, in order of their paths. */
+export async function* readTree(
+  tree: SourceTree,
+  options: SourceOptions,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<SourceItem> {
+  const factsOf = await readProjectFacts(tree, signal);
+  for (const { path, error } of tree.failures) {
+    // A folder that cannot be listed, or more files than are listed.
+    yield { kind: "failure", id: path, error, isIncomplete: true };
+  }
+  const documents = tree.files.filter(({ path }) => isDocumentName(path));
+  const total = Math.min(documents.length, options.maxDocuments);
+  for (const { path } of documents.slice(0, options.maxDocuments)) {
+    stopIfAborted(signal);
+    const read = await tree.read(path, options.maxDocumentBytes, signal).catch((thrown: unknown) => {
+      stopIfAborted(signal);
+      return { kind: "failed", error: toSourceError(thrown) } as const;
+    });
+    if (read.kind === "failed") yield { kind: "failure", id: path, total, error: read.error };
+    else if (read.kind !== "bytes")
+      yield { kind: "failure", id: path, total, error: failureOf(read.kind, options.maxDocumentBytes) };
+    else {
+      const { bytes } = read;
+      yield {
+        kind: "document",
+        id: path,
+        total,
+        name: posix.basename(path),
+        bytes,
+        contentHash: contentHash(bytes),
+        ...factsOf(path),
+      };
+    }
+  }
+  if (documents.length > options.maxDocuments) {
+    const message = `The source has more than ${options.maxDocuments} documents; the rest was left out.`;
+    yield {
+      kind: "failure",
+      id: ".",
+      error: new LlmcError("file_too_large", message),
+      isIncomplete: true,
+    };
+  }
+}

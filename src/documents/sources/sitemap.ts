@@ -1,0 +1,62 @@
+import { gunzipSync } from "node:zlib";
+import { LlmcError } from "../../base/error.ts";
+
+/** As the protocol of sitemaps bounds them. */
+export const MAX_SITEMAP_BYTES = 50 * 1024 * 1024;
+
+export interface Sitemap {
+  /** Whether the addresses are those of further sitemaps. */
+  readonly isIndex: boolean;
+  readonly addresses: readonly string[];
+  /** Whether it has more addresses than these. */
+  readonly isCut: boolean;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+const decodeEntities = (text: string): string =>
+  text.replace(/&(amp|lt|gt|quot|apos);/g, (whole, name: string) => ENTITIES[name] ?? whole);
+
+const MAX_ADDRESS_CHARS = 2048;
+const GZIP = [0x1f, 0x8b];
+
+const textOf = (bytes: Uint8Array): string => {
+  const isCompressed = GZIP.every((byte, index) => bytes[index] === byte);
+  try {
+    return new TextDecoder().decode(
+      isCompressed ? gunzipSync(bytes, { maxOutputLength: MAX_SITEMAP_BYTES }) : bytes,
+    );
+  } catch (cause) {
+    throw new LlmcError("file_too_large", "The sitemap is damaged, or too large when it is decompressed.", {
+      cause,
+    });
+  }
+};
+
+/** What stands between the tags `loc`. Nothing else of the file is parsed, so nothing else of it can do harm. */
+export const readSitemap = (bytes: Uint8Array, maxAddresses: number): Sitemap => {
+  const text = textOf(bytes);
+  const addresses: string[] = [];
+  let at = 0;
+  let isCut = false;
+  for (;;) {
+    const start = text.indexOf("<loc>", at);
+    const end = start < 0 ? -1 : text.indexOf("</loc>", start);
+    if (end < 0) break;
+    isCut = addresses.length >= maxAddresses;
+    if (isCut) break;
+    at = end;
+    const address = decodeEntities(
+      text.slice(start + 5, Math.min(end, start + 5 + MAX_ADDRESS_CHARS)).trim(),
+    );
+    addresses.push(address.replace(/^<!\[CDATA\[(.*)\]\]>$/s, "$1"));
+  }
+  return { isIndex: /<sitemapindex[\s>]/.test(text.slice(0, 4096)), addresses, isCut };
+};
+
+/** Whether a document is a sitemap, by its beginning. */
+export const isSitemap = (bytes: Uint8Array, address: string): boolean => {
+  if (/\.xml\.gz$/i.test(new URL(address).pathname)) return true;
+  const start = new TextDecoder().decode(bytes.subarray(0, 4096));
+  return /<(?:urlset|sitemapindex)[\s>]/.test(start);
+};

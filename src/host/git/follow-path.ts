@@ -1,0 +1,78 @@
+import { lstatSync, readlinkSync, type Stats } from "node:fs";
+import { posix } from "node:path";
+import { LlmcError } from "../../base/error.ts";
+import { quoteForMessage } from "../../base/text.ts";
+
+const MAX_LINKS = 40;
+/** Longer than any path that a system call takes. */
+const MAX_TARGET_CHARS = 4096;
+
+export const entryAt = (path: string): Stats | undefined => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    // Closed to us, or too long: what is there cannot be known.
+    return undefined;
+  }
+};
+
+/** What git would obey cannot be known, so nothing may change that it might be. */
+export const unfollowable = (path: string): LlmcError =>
+  new LlmcError(
+    "forbidden",
+    `Nothing is changed here: ${quoteForMessage(path)} is obeyed by git or another program of the user, and leads where it cannot be followed.`,
+    {
+      hint: "The user can remove that link or setting, or the operator can take its folder out of mcp.tools.allowed_roots.",
+    },
+  );
+
+/** Such a path means something else to every process. */
+const OF_THE_PROCESS = /^\/(proc|dev)\/(?!null$)/;
+
+/** A name and then `..`: whoever puts a link in the place of what has that name decides where it leads. */
+const CLIMBS_BACK = /(?:^|\/)(?!\.{0,2}(?:\/|$))[^/]+\/(?:\.?\/)*\.\.(?:\/|$)/;
+
+/** A path as it is written somewhere, from a folder as the kernel sees it: after a link, `..` is where the link leads. */
+export const pathFrom = (folder: string, written: string): string => {
+  if (CLIMBS_BACK.test(written)) throw unfollowable(written);
+  return posix.isAbsolute(written) ? written : `${folder}/${written}`;
+};
+
+interface Followed {
+  readonly target: string;
+  /** The links on the way, by their real paths. */
+  readonly links: readonly string[];
+}
+
+/**
+ * Where a path leads, or would lead once something is there: links that lead to nothing are followed as well. One walk from
+ * the top, which ends at the first part that is missing. As for the kernel, `..` is where the link before it leads.
+ */
+export const follow = (path: string): Followed => {
+  const links: string[] = [];
+  let here = "/";
+  const parts = path.split("/").reverse();
+  while (parts.length > 0) {
+    const part = parts.pop() as string;
+    if (part === "" || part === ".") continue;
+    const next = posix.join(here, part);
+    if (OF_THE_PROCESS.test(next)) throw unfollowable(path);
+    const found = entryAt(next);
+    if (found === undefined || (found.isSymbolicLink() && links.length >= MAX_LINKS)) {
+      const whole = posix.join(next, ...parts.reverse());
+      // Whoever wants to make it has to make its first missing part.
+      return { target: whole.length > MAX_TARGET_CHARS ? next : whole, links };
+    }
+    if (!found.isSymbolicLink()) here = next;
+    else {
+      links.push(next);
+      const target = readlinkSync(next);
+      if (CLIMBS_BACK.test(target)) throw unfollowable(next);
+      if (target.startsWith("/")) here = "/";
+      parts.push(...target.split("/").reverse());
+    }
+  }
+  return { target: here, links };
+};
+
+export const resolveTarget = (path: string): string => follow(path).target;

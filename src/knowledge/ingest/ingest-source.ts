@@ -1,0 +1,239 @@
+import { type LlmcError, toLlmcError } from "../../base/error.ts";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import type {
+  DocumentParser,
+  ParsedDocument,
+  ReadSource,
+  SourceItem,
+  SourceOptions,
+} from "../../documents/contract.ts";
+import type { PassageEmbedder } from "../search/passage-embedder.ts";
+import type { DocumentFacts, Failure, Generation, Source, Store } from "../store/contract.ts";
+import { chunkDocument } from "./chunk-document.ts";
+import type { DocumentClaims } from "./document-claims.ts";
+import { createDocumentKeys, type KeyedDocument } from "./document-key.ts";
+
+export interface IngestProgress {
+  readonly done: number;
+  /** Of this source; undefined where it does not know how many it has. */
+  readonly total: number | undefined;
+  readonly source: Source;
+  readonly failed: number;
+}
+
+export interface IngestRequest {
+  readonly collection: string;
+  /** Left out: the generation that is being made, or the next minor version. */
+  readonly version?: string | undefined;
+  readonly sources: readonly Source[];
+  /** Reads and compares, and changes nothing. */
+  readonly dryRun?: boolean;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: IngestProgress) => void) | undefined;
+}
+
+export interface IngestParts {
+  readonly store: Store;
+  readonly embedder: PassageEmbedder;
+  readonly parser: DocumentParser;
+  readonly readSource: ReadSource;
+  readonly sourceOptions: () => SourceOptions;
+  /** How a document is cited, from its source and its name there. */
+  readonly uriOf: (source: Source, id: string) => string;
+}
+
+/** Documents that are parsed at the same time. */
+const PARALLEL = 4;
+
+/** What the generation already has of a source, by the name under which the source gives it. */
+export const presentOf = (
+  documents: readonly DocumentFacts[],
+  source: Source,
+): ReadonlyMap<string, DocumentFacts> =>
+  new Map(documents.filter((one) => one.source === source).map((one) => [one.uri, one]));
+
+export interface Run {
+  readonly parts: IngestParts;
+  readonly request: IngestRequest;
+  /** Undefined in a dry run. */
+  readonly generation: Generation | undefined;
+  readonly claims: DocumentClaims | undefined;
+  readonly added: string[];
+  readonly changed: string[];
+  readonly removed: string[];
+  readonly failed: Failure[];
+  readonly unread: Map<Source, LlmcError>;
+  unchanged: number;
+}
+
+const fail = async ({ parts, generation, failed }: Run, uri: string, thrown: unknown): Promise<string> => {
+  const error = toLlmcError(thrown);
+  const failure = { uri, reason: `${error.code}: ${error.message}` };
+  failed.push(failure);
+  if (generation !== undefined) await parts.store.recordFailure(generation.id, failure);
+  return failure.reason;
+};
+
+/** Undefined where it was collected in the meantime: then its content is needed again. */
+const linkKnown = async (
+  store: Store,
+  generation: Generation,
+  key: string,
+): Promise<"changed" | "unchanged" | undefined> => {
+  try {
+    return (await store.linkDocument(generation.id, key)) ? "changed" : "unchanged";
+  } catch (thrown) {
+    if (toLlmcError(thrown).code === "busy") return undefined;
+    throw thrown;
+  }
+};
+
+/** `elsewhere`: another run works on it. */
+type Put = "changed" | "unchanged" | "elsewhere" | { readonly failure: unknown };
+
+/**
+ * Parses a document, unless the collection has it already, and puts it into the generation. Gives why it could not be
+ * parsed; what the store throws is about no document, and ends the work: a full disk makes no document a bad one.
+ */
+const put = async ({ parts, request, generation, claims }: Run, document: KeyedDocument): Promise<Put> => {
+  if (generation === undefined || claims === undefined) return "changed";
+  const { store, parser, embedder } = parts;
+  const { facts, item } = document;
+  const claimed = await claims.take(facts.key);
+  if (claimed === "taken") return "elsewhere";
+  const linked = claimed === "known" ? await linkKnown(store, generation, facts.key) : undefined;
+  if (linked !== undefined) return linked;
+  const { bytes, name, mediaType } = item;
+  let parsed: ParsedDocument;
+  try {
+    parsed = await parser.parse({ bytes, name, mediaType }, request.signal);
+  } catch (failure) {
+    return { failure };
+  }
+  const { chunks, warnings } = chunkDocument(parsed, embedder);
+  await store.addDocument(
+    generation.id,
+    {
+      ...facts,
+      title: parsed.title || item.name,
+      format: parsed.format,
+      licence: parsed.licence ?? item.licence,
+      version: parsed.version ?? item.version,
+      warnings: [...parsed.warnings, ...warnings],
+    },
+    chunks,
+  );
+  return "changed";
+};
+
+/** What a source gives. One that fails ends there and is remembered: the other sources go on. */
+async function* itemsOf({ parts, request, unread }: Run, source: Source): AsyncGenerator<SourceItem> {
+  const { signal } = request;
+  try {
+    yield* parts.readSource(source, parts.sourceOptions(), signal);
+  } catch (thrown) {
+    stopIfAborted(signal);
+    unread.set(source, toLlmcError(thrown));
+  }
+}
+
+/** What a run knows of the source that it reads. */
+interface Reading {
+  readonly source: Source;
+  readonly present: ReadonlyMap<string, DocumentFacts>;
+  /** URIs. */
+  readonly seen: Set<string>;
+  /** Keys of documents that other runs work on, by URI. */
+  readonly elsewhere: Map<string, string>;
+  /** False where the source said that it may have more. */
+  isWhole: boolean;
+}
+
+/** Reads a source, or of it again what a run had claimed that was killed. */
+const readThrough = async (run: Run, reading: Reading, only?: ReadonlySet<string>): Promise<void> => {
+  const { parts, request } = run;
+  const { source, present, seen, elsewhere } = reading;
+  const { signal } = request;
+  const keyed = createDocumentKeys(parts.embedder.id);
+  const running = new Set<Promise<void>>();
+  const start = async ({ item, facts }: KeyedDocument): Promise<void> => {
+    const { uri, key } = facts;
+    const done = await put(run, { item, facts });
+    stopIfAborted(signal);
+    if (done === "elsewhere") elsewhere.set(uri, key);
+    else if (done === "unchanged") run.unchanged++;
+    else if (done === "changed") (present.has(uri) ? run.changed : run.added).push(uri);
+    else await run.claims?.fail(key, await fail(run, uri, done.failure));
+  };
+  let stopped: { readonly by: unknown } | undefined;
+  for await (const item of itemsOf(run, source)) {
+    stopIfAborted(signal);
+    const uri = item.url ?? parts.uriOf(source, item.id);
+    if (only !== undefined && !only.has(uri)) continue;
+    seen.add(uri);
+    request.onProgress?.({ done: seen.size, total: item.total, source, failed: run.failed.length });
+    if (item.kind === "failure") {
+      reading.isWhole &&= item.isIncomplete !== true;
+      await fail(run, uri, item.error);
+      continue;
+    }
+    const document = keyed(item, source, uri);
+    if (present.get(uri)?.key === document.facts.key) {
+      run.unchanged++;
+      continue;
+    }
+    const work = start(document)
+      .catch((thrown: unknown) => {
+        stopped ??= { by: thrown };
+      })
+      .finally(() => running.delete(work));
+    running.add(work);
+    if (running.size >= PARALLEL) await Promise.race(running);
+    if (stopped !== undefined) break;
+  }
+  await Promise.all(running);
+  if (stopped !== undefined) throw stopped.by;
+};
+
+/** Waits for the documents that other runs work on, and reads those that they left. */
+const awaitOthers = async (run: Run, reading: Reading): Promise<void> => {
+  const { parts, request, claims, generation } = run;
+  const { elsewhere } = reading;
+  while (claims !== undefined && generation !== undefined && elsewhere.size > 0) {
+    const { known, failed, free } = await claims.settle([...elsewhere.values()], request.signal);
+    const left = new Set<string>();
+    for (const [uri, key] of [...elsewhere]) {
+      const reason = failed.get(key);
+      const isIn = known.has(key) && (await linkKnown(parts.store, generation, key)) !== undefined;
+      if (isIn) run.unchanged++;
+      else if (reason !== undefined) run.failed.push({ uri, reason });
+      else if (free.has(key) || known.has(key)) left.add(uri);
+      else continue;
+      elsewhere.delete(uri);
+    }
+    if (left.size > 0) await readThrough(run, reading, left);
+  }
+};
+
+export const ingestSource = async (
+  run: Run,
+  source: Source,
+  present: ReadonlyMap<string, DocumentFacts>,
+): Promise<void> => {
+  const { parts } = run;
+  const reading: Reading = { source, present, seen: new Set(), elsewhere: new Map(), isWhole: true };
+  const { seen } = reading;
+  await readThrough(run, reading);
+  await awaitOthers(run, reading);
+  // Documents that it did not deliver may still exist.
+  if (run.unread.has(source)) return;
+  const failures = new Set(run.failed.map((failure) => failure.uri));
+  const isGone = (uri: string): boolean => reading.isWhole && !seen.has(uri);
+  const gone = [...present.values()].filter(({ uri }) => isGone(uri) || failures.has(uri));
+  if (run.generation !== undefined)
+    await parts.store.removeDocuments(
+      run.generation.id,
+      gone.map(({ key }) => key),
+    );
+  run.removed.push(...gone.map(({ uri }) => uri).filter(isGone));
+};

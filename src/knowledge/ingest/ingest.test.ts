@@ -1,0 +1,136 @@
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { tempWorkspace } from "../../../test/app.ts";
+import { readTestSource, type TestSources, testParser } from "../../../test/knowledge-documents.ts";
+import { LlmcError } from "../../base/error.ts";
+import type { DocumentParser, SourceItem } from "../../documents/contract.ts";
+import { createPassageEmbedder } from "../search/passage-embedder.ts";
+import type { Store } from "../store/contract.ts";
+import { createSqlStore } from "../store/sql-store.ts";
+import { createSqliteDriver } from "../store/sqlite-driver.ts";
+import { ingest } from "./ingest.ts";
+import type { IngestParts } from "./ingest-source.ts";
+
+const embedder = createPassageEmbedder();
+
+const openParts = async (sources: TestSources) => {
+  const root = tempWorkspace();
+  const driver = createSqliteDriver({
+    workspace: root,
+    userState: process.env["XDG_STATE_HOME"] ?? root,
+    folder: join(root, ".llmc/kb"),
+    onWarning: () => {},
+  });
+  const store = createSqlStore({ driver, workspace: root, now: () => Date.now() });
+  onTestFinished(() => store.close());
+  await store.createCollection("hand", "");
+  const parts: IngestParts = {
+    store,
+    embedder,
+    parser: testParser,
+    readSource: readTestSource(sources),
+    sourceOptions: () => ({
+      denylist: [],
+      network: undefined,
+      maxDocumentBytes: 1e6,
+      maxDocuments: 1e6,
+      timeoutMs: 1000,
+    }),
+    uriOf: (source, id) => `${source}/${id}`,
+  };
+  const add = (more: Partial<IngestParts> = {}, version = "1.0.0") =>
+    ingest({ ...parts, ...more }, { collection: "hand", version, sources: Object.keys(sources) });
+  return { store, parts, add };
+};
+
+const generationOf = async (store: Store, version = "1.0.0"): Promise<number> => {
+  const [collection] = await store.collections();
+  return collection?.generations.find((one) => one.version === version)?.id ?? -1;
+};
+
+const PAGES = { "https://x.test/a": "# A\nThe page a.", "https://x.test/b": "# B\nThe page b." };
+
+/** A sitemap whose pages are given, in which some fail. */
+const sitemap = (failing: readonly string[], extra: readonly SourceItem[] = []): IngestParts["readSource"] =>
+  async function* () {
+    const error = new LlmcError("unavailable", "The server does not answer.");
+    for await (const item of readTestSource({ site: PAGES })("site", {} as never))
+      yield failing.includes(item.id)
+        ? { kind: "failure", id: item.id, url: item.id, error }
+        : { ...item, url: item.id };
+    yield* extra;
+  };
+
+test("REQ-K1 FAIL-F5: a page that fails is named by its address, and its failure goes when it is read", async () => {
+  const { store, add } = await openParts({ site: {} });
+  await add({ readSource: sitemap([]) });
+  const failed = await add({ readSource: sitemap(["https://x.test/a"]) });
+  expect(failed).toMatchObject({ removed: [], failed: [{ uri: "https://x.test/a" }] });
+  const again = await add({ readSource: sitemap([]) });
+  expect(again).toMatchObject({ added: ["https://x.test/a"], removed: [], failed: [] });
+  expect(await store.failures(await generationOf(store))).toEqual([]);
+});
+
+test("REQ-K1 FAIL-F5: of a source that was not read to its end nothing is removed", async () => {
+  const { add } = await openParts({ site: {} });
+  await add({ readSource: sitemap([]) });
+  const error = new LlmcError("unavailable", "The server does not answer.");
+  const part = async function* (): AsyncGenerator<SourceItem> {
+    yield {
+      kind: "failure",
+      id: "https://x.test/two.xml",
+      url: "https://x.test/two.xml",
+      error,
+      isIncomplete: true,
+    };
+  };
+  expect(await add({ readSource: part })).toMatchObject({ removed: [], failed: [{}] });
+  expect(await add({ readSource: sitemap([]) })).toMatchObject({ unchanged: 2, added: [] });
+  const nothing = async function* (): AsyncGenerator<SourceItem> {};
+  expect((await add({ readSource: nothing })).removed).toEqual(Object.keys(PAGES));
+});
+
+test("REQ-K1: a document that was collected while it was linked is parsed again", async () => {
+  const { store, add } = await openParts({ docs: { "a.md": "# A\nText." } });
+  await add();
+  await store.removeDocuments(await generationOf(store), [
+    ...(await store.documents(await generationOf(store))).map(({ key }) => key),
+  ]);
+  let links = 0;
+  const collected: Store = {
+    ...store,
+    linkDocument: async () => {
+      links++;
+      throw new LlmcError("busy", "The document was removed while it was added.", { retryable: true });
+    },
+  };
+  expect(await add({ store: collected })).toMatchObject({ added: ["docs/a.md"], failed: [] });
+  expect(links).toBe(1);
+});
+
+test("REQ-K1: documents wait for their turn as long as it takes; the parser bounds each by itself", async () => {
+  const { add } = await openParts({ docs: { "a.md": "# A\nText.", "b.md": "# B\nText." } });
+  const signals: (AbortSignal | undefined)[] = [];
+  const parser: DocumentParser = {
+    parse: (input, signal) => {
+      signals.push(signal);
+      return testParser.parse(input, signal);
+    },
+  };
+  expect((await add({ parser })).added).toHaveLength(2);
+  // Only the caller's own signal, of which there is none here.
+  expect(signals).toEqual([undefined, undefined]);
+});
+
+test("REQ-K1: a version that was begun with another embedder is not continued with this one", async () => {
+  const { store, parts, add } = await openParts({ docs: { "a.md": "# A\nText." } });
+  await store.openGeneration("hand", "1.0.0", { embedder: "another", base: undefined });
+  await expect(add()).rejects.toMatchObject({
+    code: "unavailable",
+    hint: expect.stringContaining("--version"),
+  });
+  await expect(ingest(parts, { collection: "hand", sources: ["docs"], dryRun: true })).rejects.toMatchObject({
+    code: "unavailable",
+  });
+  expect((await add({}, "1.1.0")).added).toEqual(["docs/a.md"]);
+});

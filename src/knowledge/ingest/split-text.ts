@@ -1,0 +1,112 @@
+/** A part of a text: its lines, from 0, and the text itself. */
+export interface TextPart {
+  readonly fromLine: number;
+  readonly toLine: number;
+  readonly text: string;
+}
+
+export interface SplitSizes {
+  readonly targetChars: number;
+  /** No part is longer. */
+  readonly maxChars: number;
+}
+
+/** About 450 tokens: a few paragraphs, which is what an answer is found in. */
+const SPLIT_SIZES: SplitSizes = { targetChars: 1800, maxChars: 2600 };
+
+interface Block {
+  readonly fromLine: number;
+  readonly toLine: number;
+  readonly text: string;
+  /** It is a part of a line. */
+  readonly isPiece: boolean;
+  /** It follows the block before in the same line. */
+  readonly isInline: boolean;
+}
+
+const SENTENCE_END = /[.!?…。！？]["'”’)\]]*\s+/g;
+
+/** The last good position to cut before `max`: after a sentence, else after a space, never inside a character. */
+const cutBefore = (text: string, max: number): number => {
+  const head = text.slice(0, max);
+  let end = 0;
+  for (const { index, 0: found } of head.matchAll(SENTENCE_END)) end = index + found.length;
+  if (end > max / 2) return end;
+  const space = head.lastIndexOf(" ");
+  if (space > max / 2) return space + 1;
+  return /[\uD800-\uDBFF]$/.test(head) ? max - 1 : max;
+};
+
+const splitLine = (line: string, at: number, max: number): readonly Block[] => {
+  const blocks: Block[] = [];
+  for (let rest = line; rest !== ""; ) {
+    const end = rest.length <= max ? rest.length : cutBefore(rest, max);
+    blocks.push({
+      fromLine: at,
+      toLine: at,
+      text: rest.slice(0, end),
+      isPiece: line.length > max,
+      isInline: blocks.length > 0,
+    });
+    rest = rest.slice(end);
+  }
+  return blocks;
+};
+
+/** Paragraphs; one that is too long for a part falls into its lines, and a line that is too long into sentences. */
+const blocksOf = (text: string, { maxChars }: SplitSizes): readonly Block[] => {
+  const lines = text.split("\n");
+  const blocks: Block[] = [];
+  for (let from = 0; from < lines.length; ) {
+    if (lines[from]?.trim() === "") {
+      from++;
+      continue;
+    }
+    let to = from;
+    while (to + 1 < lines.length && lines[to + 1]?.trim() !== "") to++;
+    const paragraph = lines.slice(from, to + 1);
+    const joined = paragraph.join("\n");
+    if (joined.length <= maxChars)
+      blocks.push({ fromLine: from, toLine: to, text: joined, isPiece: false, isInline: false });
+    else
+      paragraph.forEach((line, at) => {
+        blocks.push(...splitLine(line, from + at, maxChars));
+      });
+    from = to + 1;
+  }
+  return blocks;
+};
+
+/** Whole lines are taken as they stand, with what is between them; pieces of a line are put together as they were. */
+const join = (blocks: readonly Block[], lines: readonly string[]): TextPart | undefined => {
+  const [head, tail] = [blocks[0], blocks.at(-1)];
+  if (head === undefined || tail === undefined) return undefined;
+  const { fromLine } = head;
+  const { toLine } = tail;
+  const text = blocks.some(({ isPiece }) => isPiece)
+    ? blocks.map((block, at) => (at === 0 || block.isInline ? block.text : `\n${block.text}`)).join("")
+    : lines.slice(fromLine, toLine + 1).join("\n");
+  return { fromLine, toLine, text: text.trimEnd() };
+};
+
+/** Cuts a text into parts of about the target size, between paragraphs where that is possible. Nothing but blank lines is lost. */
+export const splitText = (text: string, sizes: SplitSizes = SPLIT_SIZES): readonly TextPart[] => {
+  const lines = text.split("\n");
+  const parts: TextPart[] = [];
+  let held: Block[] = [];
+  let chars = 0;
+  const flush = (): void => {
+    const part = join(held, lines);
+    if (part !== undefined && part.text.trim() !== "") parts.push(part);
+    held = [];
+    chars = 0;
+  };
+  for (const block of blocksOf(text, sizes)) {
+    const isTooMuch = chars + block.text.length > sizes.targetChars && chars > sizes.targetChars / 4;
+    if (held.length > 0 && (isTooMuch || chars + block.text.length + 2 > sizes.maxChars)) flush();
+    held.push(block);
+    chars += block.text.length + 2;
+  }
+  flush();
+  return parts;
+};

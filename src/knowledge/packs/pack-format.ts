@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+import { LlmcError } from "../../base/error.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { isQuestion, MAX_QUESTIONS } from "../evaluate/questions.ts";
+import type { EvalQuestion } from "../store/contract.ts";
+import { checkVersion, isVersion } from "../versions/semver.ts";
+
+/** `KBPACK1`, the length of the manifest, the manifest as JSON, then the parts one after the other. */
+const MAGIC = "KBPACK1\n";
+const LENGTH_BYTES = 4;
+const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
+
+/** Compressed JSON lines: a document each, with its passages. */
+export interface PackPart {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+export interface PackManifest {
+  readonly format: 1;
+  readonly collection: string;
+  readonly product: string;
+  readonly version: string;
+  /** Vectors of another embedder cannot be compared with those of a question. */
+  readonly embedder: string;
+  readonly documents: number;
+  readonly chunks: number;
+  /** How many documents have which licence; an empty name: none was found. */
+  readonly licences: Readonly<Record<string, number>>;
+  readonly questions: readonly EvalQuestion[];
+  readonly parts: readonly PackPart[];
+}
+
+export const badPack = (why: string): LlmcError =>
+  new LlmcError("invalid_args", `The pack cannot be imported: ${why}.`, {
+    hint: "Nothing was changed. Export it again where it comes from.",
+  });
+
+export const sha256Of = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+export const writePack = (manifest: PackManifest, parts: readonly Uint8Array[]): Uint8Array => {
+  const head = Buffer.from(JSON.stringify(manifest));
+  const length = Buffer.alloc(LENGTH_BYTES);
+  length.writeUInt32LE(head.byteLength);
+  return Buffer.concat([Buffer.from(MAGIC), length, head, ...parts]);
+};
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+
+const isPart = (value: unknown): value is PackPart =>
+  isRecord(value) && isCount(value["bytes"]) && /^[0-9a-f]{64}$/.test(String(value["sha256"]));
+
+const checkManifest = (value: unknown): PackManifest => {
+  if (!isRecord(value)) throw badPack("its manifest cannot be read");
+  const { format, collection, product, version, embedder, documents, chunks, licences, questions, parts } =
+    value;
+  if (format !== 1) throw badPack("it was made by a newer llmc");
+  const isWhole =
+    typeof collection === "string" &&
+    typeof product === "string" &&
+    typeof version === "string" &&
+    isVersion(version) &&
+    typeof embedder === "string" &&
+    isCount(documents) &&
+    isCount(chunks) &&
+    isRecord(licences) &&
+    Array.isArray(questions) &&
+    questions.length <= MAX_QUESTIONS &&
+    questions.every(isQuestion) &&
+    Array.isArray(parts) &&
+    parts.every(isPart);
+  if (!isWhole) throw badPack("its manifest is not complete");
+  return { ...(value as unknown as PackManifest), version: checkVersion(version) };
+};
+
+export interface OpenPack {
+  readonly manifest: PackManifest;
+  /** Each as long as the manifest says, and with its checksum. */
+  readonly parts: readonly Uint8Array[];
+  /** Of the whole pack. */
+  readonly digest: string;
+}
+
+/** Reads a pack and checks every byte of it. */
+export const readPack = (bytes: Uint8Array): OpenPack => {
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const start = MAGIC.length + LENGTH_BYTES;
+  if (file.byteLength < start || file.toString("latin1", 0, MAGIC.length) !== MAGIC)
+    throw badPack("it is not a pack of a knowledge base");
+  const length = file.readUInt32LE(MAGIC.length);
+  if (length > MAX_MANIFEST_BYTES || start + length > file.byteLength) throw badPack("it is cut off");
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(file.toString("utf8", start, start + length));
+  } catch {
+    throw badPack("its manifest cannot be read");
+  }
+  const manifest = checkManifest(parsed);
+  let at = start + length;
+  const parts = manifest.parts.map(({ bytes: size, sha256 }) => {
+    const part = file.subarray(at, at + size);
+    at += size;
+    if (part.byteLength !== size) throw badPack("it is cut off");
+    if (sha256Of(part) !== sha256) throw badPack("a part of it does not have its checksum");
+    return part;
+  });
+  if (at !== file.byteLength) throw badPack("there is more in it than its manifest says");
+  return { manifest, parts, digest: sha256Of(file) };
+};

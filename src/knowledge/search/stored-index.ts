@@ -1,0 +1,146 @@
+import { createHash } from "node:crypto";
+import { isRecord } from "../../base/is-record.ts";
+import type { Generation, Store } from "../store/contract.ts";
+import { createArraysBuilder } from "./build-arrays.ts";
+import { createLanguageCount } from "./language-names.ts";
+import { arraysOver, type PassageArrays, SECTIONS, type SectionName } from "./passage-arrays.ts";
+
+/** What a generation is searched with. */
+export interface GenerationIndex {
+  readonly arrays: PassageArrays;
+  /** Of at least half of the documents. */
+  readonly language: string | undefined;
+}
+
+/** Of the arrays, and of what their numbers mean (hashes of terms, BM25's constants): another one is built again. */
+const FORMAT = 1;
+
+/** A row of a database holds a few megabytes well, and reading one keeps nobody waiting. */
+const PIECE_BYTES = 4 * 1024 * 1024;
+
+interface Header {
+  readonly format: number;
+  readonly dimensions: number;
+  readonly language: string | null;
+  readonly sections: Readonly<Record<SectionName, { readonly bytes: number; readonly sha256: string }>>;
+}
+
+const readHeader = (text: string, dimensions: number): Header | undefined => {
+  const header: unknown = JSON.parse(text);
+  const isOurs = isRecord(header) && header["format"] === FORMAT && header["dimensions"] === dimensions;
+  return isOurs ? (header as unknown as Header) : undefined;
+};
+
+const readSection = async (
+  { indexes }: Store,
+  generation: number,
+  name: SectionName,
+  { bytes, sha256 }: Header["sections"][SectionName],
+): Promise<ArrayBuffer | undefined> => {
+  const buffer = new ArrayBuffer(bytes);
+  const whole = new Uint8Array(buffer);
+  const hash = createHash("sha256");
+  for (let piece = 0; piece * PIECE_BYTES < bytes; piece++) {
+    const part = await indexes.part(generation, name, piece);
+    if (part?.byteLength !== Math.min(PIECE_BYTES, bytes - piece * PIECE_BYTES)) return undefined;
+    hash.update(part);
+    whole.set(part, piece * PIECE_BYTES);
+  }
+  return hash.digest("hex") === sha256 ? buffer : undefined;
+};
+
+/** The index that was saved, or nothing where there is none, or a damaged one, or one of another format. */
+const readIndex = async (
+  store: Store,
+  { id, chunks }: Generation,
+  dimensions: number,
+): Promise<GenerationIndex | undefined> => {
+  const text = await store.indexes.header(id);
+  const header = text === undefined ? undefined : readHeader(text, dimensions);
+  if (header === undefined) return undefined;
+  const buffers: Partial<Record<SectionName, ArrayBuffer>> = {};
+  for (const name of SECTIONS) {
+    const buffer = await readSection(store, id, name, header.sections[name]);
+    if (buffer === undefined) return undefined;
+    buffers[name] = buffer;
+  }
+  const arrays = arraysOver(buffers as Record<SectionName, ArrayBuffer>, chunks, dimensions);
+  return arrays === undefined ? undefined : { arrays, language: header.language ?? undefined };
+};
+
+const saveIndex = async (
+  { indexes }: Store,
+  generation: number,
+  builder: string,
+  { arrays, language }: GenerationIndex,
+  dimensions: number,
+): Promise<void> => {
+  const sections: Partial<Record<SectionName, { readonly bytes: number; readonly sha256: string }>> = {};
+  for (const name of SECTIONS) {
+    const { buffer, byteLength } = arrays[name];
+    const hash = createHash("sha256");
+    for (let piece = 0; piece * PIECE_BYTES < byteLength; piece++) {
+      const from = piece * PIECE_BYTES;
+      const bytes = new Uint8Array(buffer, from, Math.min(PIECE_BYTES, byteLength - from));
+      hash.update(bytes);
+      await indexes.add(generation, builder, { section: name, piece, bytes });
+    }
+    sections[name] = { bytes: byteLength, sha256: hash.digest("hex") };
+  }
+  const header = { format: FORMAT, dimensions, language: language ?? null, sections };
+  await indexes.finish(generation, builder, JSON.stringify(header));
+};
+
+/** Of a generation to which documents are still added, nobody has counted them yet. */
+const passagesIn = async (store: Store, { id, state, chunks }: Generation): Promise<number> => {
+  if (state !== "open") return chunks;
+  let count = 0;
+  for await (const batch of store.passages(id)) count += batch.length;
+  return count;
+};
+
+/** From the passages; undefined where the generation does not have them all any more. */
+const buildIndex = async (
+  store: Store,
+  generation: Generation,
+  dimensions: number,
+): Promise<GenerationIndex | undefined> => {
+  const { id } = generation;
+  const passages = await passagesIn(store, generation);
+  const builder = createArraysBuilder(passages, dimensions);
+  const languages = createLanguageCount();
+  let last: number | undefined;
+  for await (const batch of store.passages(id))
+    for (const passage of batch) {
+      builder.add(passage);
+      if (passage.document !== last) languages.add(passage.uri);
+      last = passage.document;
+    }
+  if (builder.size < passages) return undefined;
+  return { arrays: builder.finish(), language: languages.common() };
+};
+
+/**
+ * The index of a generation: loaded, or else built from its passages, and saved for the next who needs it. Undefined where
+ * the generation was removed meanwhile. `builder` names whoever builds, each time another.
+ */
+export const openIndex = async (
+  store: Store,
+  generation: Generation,
+  dimensions: number,
+  builder: string,
+): Promise<GenerationIndex | undefined> => {
+  if (generation.state === "open") return buildIndex(store, generation, dimensions);
+  const saved = await readIndex(store, generation, dimensions);
+  if (saved !== undefined) return saved;
+  // Begun before the passages are read: a generation that is opened again meanwhile does not get this index. A store that
+  // cannot be written (a full disk) can still be searched.
+  const isBegun = await store.indexes.begin(generation.id, builder).then(
+    () => true,
+    () => false,
+  );
+  const built = await buildIndex(store, generation, dimensions);
+  if (built !== undefined && isBegun)
+    await saveIndex(store, generation.id, builder, built, dimensions).catch(() => {});
+  return built;
+};

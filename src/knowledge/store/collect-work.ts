@@ -1,0 +1,87 @@
+import { bumpRevision, checkOpen, collectionId, listCollections } from "./collections-work.ts";
+import type { Removed } from "./contract.ts";
+import { dropIndex } from "./index-work.ts";
+import { batchesOf, first, listOf, numberOf, rows, type Work } from "./statements.ts";
+
+export function* hold(generation: number, holder: string, untilMs: number): Work<void> {
+  yield* rows(
+    `INSERT INTO kb_holds (generation, holder, until_ms) VALUES (?, ?, ?)
+     ON CONFLICT (generation, holder) DO UPDATE SET until_ms = excluded.until_ms`,
+    generation,
+    holder,
+    untilMs,
+  );
+}
+
+export function* release(generation: number, holder: string): Work<void> {
+  yield* rows("DELETE FROM kb_holds WHERE generation = ? AND holder = ?", generation, holder);
+}
+
+/** Generations that somebody needs, whoever and wherever that is. */
+function* neededGenerations(collection: number, nowMs: number): Work<ReadonlySet<number>> {
+  const found = yield* rows(
+    `SELECT active AS id FROM kb_collections WHERE id = ? AND active IS NOT NULL
+     UNION SELECT generation FROM kb_pins WHERE collection = ?
+     UNION SELECT h.generation FROM kb_holds h JOIN kb_generations g ON g.id = h.generation
+       WHERE g.collection = ? AND h.until_ms > ?
+     UNION SELECT id FROM kb_generations WHERE collection = ? AND state <> 'sealed'`,
+    collection,
+    collection,
+    collection,
+    nowMs,
+    collection,
+  );
+  return new Set(found.map((row) => numberOf(row, "id")));
+}
+
+function* removeGeneration(id: number): Work<void> {
+  yield* dropIndex(id);
+  for (const table of ["kb_claims", "kb_members", "kb_failures", "kb_holds", "kb_promotions"])
+    yield* rows(`DELETE FROM ${table} WHERE generation = ?`, id);
+  yield* rows("DELETE FROM kb_generations WHERE id = ?", id);
+}
+
+/** Documents that no generation has. */
+function* removeOrphans(collection: number): Work<number> {
+  const found = yield* rows(
+    `SELECT d.id FROM kb_documents d WHERE d.collection = ? AND NOT EXISTS
+       (SELECT 1 FROM kb_members m WHERE m.document = d.id)`,
+    collection,
+  );
+  for (const batch of batchesOf(found.map((row) => numberOf(row, "id")))) {
+    yield* rows(`DELETE FROM kb_chunks WHERE document IN ${listOf(batch)}`, ...batch);
+    yield* rows(`DELETE FROM kb_documents WHERE id IN ${listOf(batch)}`, ...batch);
+  }
+  return found.length;
+}
+
+export function* discardGeneration(id: number): Work<void> {
+  yield* checkOpen(id);
+  const row = yield* first("SELECT collection FROM kb_generations WHERE id = ?", id);
+  yield* removeGeneration(id);
+  yield* removeOrphans(numberOf(row ?? {}, "collection"));
+  yield* bumpRevision();
+}
+
+export function* collect(name: string, keep: number, nowMs: number): Work<Removed> {
+  const collection = yield* collectionId(name);
+  yield* rows("DELETE FROM kb_holds WHERE until_ms <= ?", nowMs);
+  const needed = yield* neededGenerations(collection, nowMs);
+  const all = (yield* listCollections("")).find((one) => one.name === name)?.generations ?? [];
+  const last = new Set(
+    all
+      .filter(({ state }) => state === "sealed")
+      .slice(0, keep)
+      .map(({ id }) => id),
+  );
+  const removed = all.filter(({ id }) => !needed.has(id) && !last.has(id));
+  for (const { id } of removed) yield* removeGeneration(id);
+  const documents = yield* removeOrphans(collection);
+  if (removed.length > 0) yield* bumpRevision();
+  return { generations: removed.map(({ version }) => version), documents };
+}
+
+export function* readRevision(): Work<string> {
+  const row = yield* first("SELECT value FROM kb_meta WHERE name = 'revision'");
+  return String(row?.["value"] ?? 0);
+}

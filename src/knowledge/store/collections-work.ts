@@ -1,0 +1,292 @@
+import { LlmcError } from "../../base/error.ts";
+import { compareVersions } from "../versions/semver.ts";
+import type {
+  Collection,
+  EvalQuestion,
+  EvalScores,
+  Generation,
+  GenerationRequest,
+  Source,
+} from "./contract.ts";
+import { dropIndex } from "./index-work.ts";
+import { first, jsonOf, numberOf, optionalText, rows, type SqlRow, textOf, type Work } from "./statements.ts";
+
+/** Told to everybody who keeps something about collections in memory. */
+export function* bumpRevision(): Work<void> {
+  yield* rows("UPDATE kb_meta SET value = value + 1 WHERE name = 'revision'");
+}
+
+export const noCollection = (name: string): LlmcError =>
+  new LlmcError("resource_not_found", `There is no knowledge base ${JSON.stringify(name)}.`, {
+    hint: "kb_list_collections, or llmc kb ls, shows those there are.",
+  });
+
+const noGeneration = (): LlmcError =>
+  new LlmcError("resource_not_found", "There is no such version of the knowledge base any more.", {
+    hint: "llmc kb ls shows the versions there are.",
+  });
+
+export function* collectionId(name: string): Work<number> {
+  const row = yield* first("SELECT id FROM kb_collections WHERE name = ?", name);
+  if (row === undefined) throw noCollection(name);
+  return numberOf(row, "id");
+}
+
+const GENERATION = `g.id, g.collection, g.version, g.state, g.embedder, g.sources, g.scores, g.created_ms, g.documents,
+  g.chunks, g.bytes, (SELECT count(*) FROM kb_failures f WHERE f.generation = g.id) AS failures`;
+
+const toGeneration = (row: SqlRow, collection: string): Generation => ({
+  id: numberOf(row, "id"),
+  collection,
+  version: textOf(row, "version"),
+  state: textOf(row, "state") as Generation["state"],
+  embedder: textOf(row, "embedder"),
+  sources: jsonOf<readonly Source[]>(row, "sources"),
+  scores: optionalText(row, "scores") === undefined ? undefined : jsonOf<EvalScores>(row, "scores"),
+  createdMs: numberOf(row, "created_ms"),
+  documents: numberOf(row, "documents"),
+  chunks: numberOf(row, "chunks"),
+  bytes: numberOf(row, "bytes"),
+  failures: numberOf(row, "failures"),
+});
+
+function* readGeneration(id: number): Work<Generation> {
+  const row = yield* first(
+    `SELECT ${GENERATION}, c.name FROM kb_generations g JOIN kb_collections c ON c.id = g.collection WHERE g.id = ?`,
+    id,
+  );
+  if (row === undefined) throw noGeneration();
+  return toGeneration(row, textOf(row, "name"));
+}
+
+export function* listCollections(workspace: string): Work<readonly Collection[]> {
+  const collections = yield* rows(
+    "SELECT id, name, product, created_ms, active FROM kb_collections ORDER BY name",
+  );
+  const generations = yield* rows(`SELECT ${GENERATION} FROM kb_generations g`);
+  const pins = yield* rows("SELECT collection, generation FROM kb_pins WHERE workspace = ?", workspace);
+  return collections.map((row) => {
+    const [id, name] = [numberOf(row, "id"), textOf(row, "name")];
+    const own = generations
+      .filter((one) => numberOf(one, "collection") === id)
+      .map((one) => toGeneration(one, name))
+      .sort((a, b) => compareVersions(b.version, a.version));
+    const versionOf = (generation: number): string | undefined =>
+      own.find((one) => one.id === generation)?.version;
+    const pin = pins.find((one) => numberOf(one, "collection") === id);
+    return {
+      name,
+      product: textOf(row, "product"),
+      createdMs: numberOf(row, "created_ms"),
+      active: versionOf(numberOf(row, "active")),
+      pinned: pin === undefined ? undefined : versionOf(numberOf(pin, "generation")),
+      generations: own,
+    };
+  });
+}
+
+export function* createCollection(name: string, product: string, nowMs: number): Work<void> {
+  const known = yield* first("SELECT id FROM kb_collections WHERE name = ?", name);
+  if (known !== undefined)
+    throw new LlmcError("already_exists", `There is a knowledge base ${JSON.stringify(name)} already.`, {
+      hint: "llmc kb add adds documents to it.",
+    });
+  yield* rows(
+    "INSERT INTO kb_collections (name, product, created_ms) VALUES (?, ?, ?)",
+    name,
+    product,
+    nowMs,
+  );
+  yield* bumpRevision();
+}
+
+export function* removeCollection(name: string): Work<void> {
+  const id = yield* collectionId(name);
+  const ofGenerations = "WHERE generation IN (SELECT id FROM kb_generations WHERE collection = ?)";
+  yield* rows("DELETE FROM kb_pins WHERE collection = ?", id);
+  yield* rows("DELETE FROM kb_promotions WHERE collection = ?", id);
+  for (const table of ["kb_index_parts", "kb_indexes", "kb_claims", "kb_members", "kb_failures", "kb_holds"])
+    yield* rows(`DELETE FROM ${table} ${ofGenerations}`, id);
+  yield* rows("DELETE FROM kb_generations WHERE collection = ?", id);
+  yield* rows(
+    "DELETE FROM kb_chunks WHERE document IN (SELECT id FROM kb_documents WHERE collection = ?)",
+    id,
+  );
+  yield* rows("DELETE FROM kb_documents WHERE collection = ?", id);
+  yield* rows("DELETE FROM kb_collections WHERE id = ?", id);
+  yield* bumpRevision();
+}
+
+const isSealed = (version: string): LlmcError =>
+  new LlmcError("already_exists", `Version ${version} was promoted and never changes any more.`, {
+    hint: "Choose another --version, or leave it out for the next one.",
+  });
+
+/** Its index belongs to the documents that it had. */
+function* reopenGeneration(id: number): Work<void> {
+  yield* rows("UPDATE kb_generations SET state = 'open' WHERE id = ?", id);
+  yield* dropIndex(id);
+  yield* bumpRevision();
+}
+
+/** Whoever changes the documents of a generation that another run completed meanwhile completes it once more. */
+export function* changeDocuments(generation: number): Work<void> {
+  const { state } = yield* checkOpen(generation);
+  if (state === "complete") yield* reopenGeneration(generation);
+}
+
+/**
+ * Processes keep indexes and hits in memory under the number of their generation, so a number is never used again; SQLite
+ * by itself would give that of the last row, once it is removed, to the next one. The maximum counts because an earlier
+ * llmc, still running, makes generations without this.
+ */
+function* newGenerationId(): Work<number> {
+  const row = yield* first(
+    `UPDATE kb_meta SET value = 1 + CASE WHEN EXISTS (SELECT 1 FROM kb_generations g WHERE g.id > kb_meta.value)
+       THEN (SELECT max(id) FROM kb_generations) ELSE value END
+     WHERE name = 'last_generation' RETURNING value`,
+  );
+  return numberOf(row ?? {}, "value");
+}
+
+const isThere = (collection: string, version: string): LlmcError =>
+  new LlmcError("already_exists", `${collection} has a version ${version} already.`);
+
+export function* openGeneration(
+  collection: string,
+  version: string,
+  request: GenerationRequest,
+  nowMs: number,
+): Work<Generation> {
+  const id = yield* collectionId(collection);
+  const known = yield* first(
+    "SELECT id, state FROM kb_generations WHERE collection = ? AND version = ?",
+    id,
+    version,
+  );
+  if (known !== undefined) {
+    if (request.sources !== undefined) throw isThere(collection, version);
+    if (textOf(known, "state") === "sealed") throw isSealed(version);
+    yield* reopenGeneration(numberOf(known, "id"));
+    return yield* readGeneration(numberOf(known, "id"));
+  }
+  const base = request.base === undefined ? undefined : yield* readGeneration(request.base);
+  const generation = yield* newGenerationId();
+  yield* rows(
+    `INSERT INTO kb_generations (id, collection, version, state, embedder, sources, created_ms)
+     VALUES (?, ?, ?, 'open', ?, ?, ?)`,
+    generation,
+    id,
+    version,
+    request.embedder,
+    JSON.stringify(request.sources ?? base?.sources ?? []),
+    nowMs,
+  );
+  if (base !== undefined)
+    yield* rows(
+      `INSERT INTO kb_members (generation, document)
+       SELECT CAST(? AS BIGINT), document FROM kb_members WHERE generation = ?`,
+      generation,
+      base.id,
+    );
+  yield* bumpRevision();
+  return yield* readGeneration(generation);
+}
+
+export function* checkOpen(generation: number): Work<Generation> {
+  const found = yield* readGeneration(generation);
+  if (found.state === "sealed") throw isSealed(found.version);
+  return found;
+}
+
+export function* completeGeneration(
+  generation: number,
+  added: readonly Source[],
+  removed: readonly Source[],
+): Work<void> {
+  // As they are now, and not when the run began: another may have added its own.
+  const { sources: before } = yield* checkOpen(generation);
+  const sources = [...new Set([...before, ...added])].filter((source) => !removed.includes(source));
+  const totals = yield* first(
+    `SELECT count(*) AS documents, sum(d.chunks) AS chunks, sum(d.bytes) AS bytes
+     FROM kb_members m JOIN kb_documents d ON d.id = m.document WHERE m.generation = ?`,
+    generation,
+  );
+  yield* rows(
+    "UPDATE kb_generations SET state = 'complete', sources = ?, documents = ?, chunks = ?, bytes = ? WHERE id = ?",
+    JSON.stringify(sources),
+    numberOf(totals ?? {}, "documents"),
+    numberOf(totals ?? {}, "chunks"),
+    numberOf(totals ?? {}, "bytes"),
+    generation,
+  );
+  yield* bumpRevision();
+}
+
+export function* saveScores(generation: number, scores: EvalScores): Work<void> {
+  yield* rows("UPDATE kb_generations SET scores = ? WHERE id = ?", JSON.stringify(scores), generation);
+  yield* bumpRevision();
+}
+
+export function* promote(generation: number): Work<void> {
+  const { state, version } = yield* readGeneration(generation);
+  if (state === "open")
+    throw new LlmcError("unavailable", `Not all documents of version ${version} are in yet.`, {
+      hint: "Run the same llmc kb add again: it goes on where it stopped.",
+    });
+  const row = yield* first("SELECT collection FROM kb_generations WHERE id = ?", generation);
+  const collection = numberOf(row ?? {}, "collection");
+  const active = yield* first("SELECT active FROM kb_collections WHERE id = ?", collection);
+  if (active !== undefined && numberOf(active, "active") === generation) return;
+  yield* rows("UPDATE kb_generations SET state = 'sealed' WHERE id = ?", generation);
+  yield* rows("UPDATE kb_collections SET active = ? WHERE id = ?", generation, collection);
+  yield* rows("DELETE FROM kb_claims WHERE generation = ?", generation);
+  yield* rows("INSERT INTO kb_promotions (collection, generation) VALUES (?, ?)", collection, generation);
+  yield* bumpRevision();
+}
+
+export function* rollback(name: string): Work<string | undefined> {
+  const collection = yield* collectionId(name);
+  const history = yield* rows(
+    "SELECT id, generation FROM kb_promotions WHERE collection = ? ORDER BY id DESC LIMIT 2",
+    collection,
+  );
+  const [current, before] = history;
+  if (current === undefined || before === undefined) return undefined;
+  const generation = numberOf(before, "generation");
+  yield* rows("DELETE FROM kb_promotions WHERE id = ?", numberOf(current, "id"));
+  yield* rows("UPDATE kb_collections SET active = ? WHERE id = ?", generation, collection);
+  yield* bumpRevision();
+  return (yield* readGeneration(generation)).version;
+}
+
+export function* pin(workspace: string, name: string, version: string | undefined): Work<void> {
+  const collection = yield* collectionId(name);
+  yield* rows("DELETE FROM kb_pins WHERE workspace = ? AND collection = ?", workspace, collection);
+  if (version !== undefined) {
+    const found = yield* first(
+      "SELECT id FROM kb_generations WHERE collection = ? AND version = ? AND state = 'sealed'",
+      collection,
+      version,
+    );
+    if (found === undefined) throw noGeneration();
+    yield* rows(
+      "INSERT INTO kb_pins (workspace, collection, generation) VALUES (?, ?, ?)",
+      workspace,
+      collection,
+      numberOf(found, "id"),
+    );
+  }
+  yield* bumpRevision();
+}
+
+export function* readQuestions(name: string): Work<readonly EvalQuestion[]> {
+  const row = yield* first("SELECT questions FROM kb_collections WHERE name = ?", name);
+  if (row === undefined) throw noCollection(name);
+  return jsonOf<readonly EvalQuestion[]>(row, "questions");
+}
+
+export function* saveQuestions(name: string, questions: readonly EvalQuestion[]): Work<void> {
+  const id = yield* collectionId(name);
+  yield* rows("UPDATE kb_collections SET questions = ? WHERE id = ?", JSON.stringify(questions), id);
+}

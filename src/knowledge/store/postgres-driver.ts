@@ -1,0 +1,58 @@
+import { openPostgres, type PostgresOptions, type PostgresQuery } from "../../host/state/postgres.ts";
+import { createTables, POSTGRES } from "./schema.ts";
+import type { SqlDriver } from "./sql-store.ts";
+import type { Statement, Work } from "./statements.ts";
+
+/** `?` becomes `$1`, `$2` …; our statements have no other question marks. */
+const numbered = (text: string): string => {
+  let count = 0;
+  return text.replaceAll("?", () => `$${++count}`);
+};
+
+const valuesOf = ({ values }: Statement): readonly unknown[] =>
+  values.map((value) =>
+    value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value,
+  );
+
+const drive = async <T>(query: PostgresQuery, work: () => Work<T>): Promise<T> => {
+  const steps = work();
+  for (let step = steps.next(); ; ) {
+    if (step.done === true) return step.value;
+    step = steps.next(await query(numbered(step.value.text), valuesOf(step.value)));
+  }
+};
+
+/** A PostgreSQL server, which any number of machines share. */
+export const createPostgresDriver = (options: PostgresOptions): SqlDriver => {
+  const database = openPostgres(options);
+  let preparing: Promise<void> | undefined;
+  const prepared = (): Promise<void> => {
+    preparing ??= database.define(createTables(POSTGRES)).catch((error: unknown) => {
+      preparing = undefined;
+      throw error;
+    });
+    return preparing;
+  };
+  return {
+    kind: "postgres",
+    read: async (work) => {
+      await prepared();
+      return database.read((query) => drive(query, work));
+    },
+    write: async (work) => {
+      await prepared();
+      return database.write((query) => drive(query, work));
+    },
+    size: async () => {
+      await prepared();
+      const [row] = await database.read((query) =>
+        query(
+          "SELECT sum(pg_total_relation_size(c.oid)) AS bytes FROM pg_class c WHERE c.relname LIKE 'kb\\_%' AND c.relkind = 'r'",
+          [],
+        ),
+      );
+      return Number(row?.["bytes"] ?? 0);
+    },
+    close: database.close,
+  };
+};

@@ -1,0 +1,90 @@
+import * as claims from "./claims-work.ts";
+import * as garbage from "./collect-work.ts";
+import * as collections from "./collections-work.ts";
+import type { IndexedPassage, Store } from "./contract.ts";
+import * as documents from "./documents-work.ts";
+import * as indexes from "./index-work.ts";
+import type { Work } from "./statements.ts";
+
+/** What runs the work of a store: one database. */
+export interface SqlDriver {
+  readonly kind: Store["kind"];
+  /** Reads that see one state. */
+  read<T>(work: () => Work<T>): Promise<T>;
+  /** All or nothing, as the only writer of what it reads. */
+  write<T>(work: () => Work<T>): Promise<T>;
+  size(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface SqlStoreOptions {
+  readonly driver: SqlDriver;
+  /** Whose pins are meant. */
+  readonly workspace: string;
+  readonly now: () => number;
+}
+
+/** The store over any database that speaks SQL. */
+export const createSqlStore = ({ driver, workspace, now }: SqlStoreOptions): Store => {
+  const { read, write } = driver;
+  async function* passages(generation: number): AsyncGenerator<readonly IndexedPassage[]> {
+    for (let after = 0; ; ) {
+      const from = after;
+      const { passages: found, last } = await read(() => documents.readBatch(generation, from));
+      if (last === undefined) return;
+      yield found;
+      after = last;
+    }
+  }
+  return {
+    kind: driver.kind,
+    revision: () => read(garbage.readRevision),
+    collections: () => read(() => collections.listCollections(workspace)),
+    createCollection: (name, product) => write(() => collections.createCollection(name, product, now())),
+    removeCollection: (name) => write(() => collections.removeCollection(name)),
+    openGeneration: (name, version, request) =>
+      write(() => collections.openGeneration(name, version, request, now())),
+    completeGeneration: (generation, sources, removed = []) =>
+      write(() => collections.completeGeneration(generation, sources, removed)),
+    discardGeneration: (generation) => write(() => garbage.discardGeneration(generation)),
+    saveScores: (generation, scores) => write(() => collections.saveScores(generation, scores)),
+    promote: (generation) => write(() => collections.promote(generation)),
+    rollback: (name) => write(() => collections.rollback(name)),
+    pin: (name, version) => write(() => collections.pin(workspace, name, version)),
+    knownDocuments: (name, keys) => read(() => documents.knownDocuments(name, keys)),
+    addDocument: (generation, document, chunks) =>
+      write(() => documents.addDocument(generation, document, chunks)),
+    linkDocument: (generation, key) => write(() => documents.linkDocument(generation, key)),
+    removeDocuments: (generation, keys) => write(() => documents.removeDocuments(generation, keys)),
+    recordFailure: (generation, failure) => write(() => documents.recordFailure(generation, failure)),
+    failures: (generation) => read(() => documents.readFailures(generation)),
+    documents: (generation) => read(() => documents.readDocuments(generation)),
+    passages,
+    readPassages: (generation, ids) => read(() => documents.readPassages(generation, ids)),
+    readDocument: (generation, key) => read(() => documents.readDocument(generation, key)),
+    readIndexed: (generation, key) => read(() => documents.readIndexed(generation, key)),
+    claims: {
+      take: (generation, key, holder) => write(() => claims.takeClaim(generation, key, holder)),
+      renew: (generation, holder) => write(() => claims.renewClaims(generation, holder)),
+      others: (generation, holder) => read(() => claims.readClaims(generation, holder)),
+      fail: (generation, key, holder, reason) =>
+        write(() => claims.failClaim(generation, key, holder, reason)),
+      drop: (generation, claim) => write(() => claims.dropClaim(generation, claim)),
+      release: (generation, holder) => write(() => claims.releaseClaims(generation, holder)),
+    },
+    indexes: {
+      begin: (generation, builder) => write(() => indexes.beginIndex(generation, builder)),
+      add: (generation, builder, part) => write(() => indexes.addIndexPart(generation, builder, part)),
+      finish: (generation, builder, header) => write(() => indexes.finishIndex(generation, builder, header)),
+      header: (generation) => read(() => indexes.readIndexHeader(generation)),
+      part: (generation, section, piece) => read(() => indexes.readIndexPart(generation, section, piece)),
+    },
+    questions: (name) => read(() => collections.readQuestions(name)),
+    saveQuestions: (name, questions) => write(() => collections.saveQuestions(name, questions)),
+    hold: (generation, holder, untilMs) => write(() => garbage.hold(generation, holder, untilMs)),
+    release: (generation, holder) => write(() => garbage.release(generation, holder)),
+    collect: (name, keep, nowMs) => write(() => garbage.collect(name, keep, nowMs)),
+    size: driver.size,
+    close: driver.close,
+  };
+};

@@ -1,0 +1,194 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer as createHttpServer, type Server } from "node:http";
+import { createConnection, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createCoreConnections } from "./core-connections.ts";
+import { createFrontConnections } from "./front-connections.ts";
+import { LinkBroken } from "./link-broken.ts";
+import { createLinkClient } from "./link-client.ts";
+import { createSocketServer, readBody } from "./socket-server.ts";
+
+const TOKEN = "the-token-of-this-start";
+const MAX_TOKEN_MS = 300;
+/** Far below the time after which a request gives up by itself. */
+const AT_ONCE_MS = 1000;
+
+describe("FAIL-H3 REQ-I3 the two ends of a front's socket", () => {
+  let folder: string;
+  let path: string;
+  let accepted: ReturnType<typeof createCoreConnections>;
+  let listener: ReturnType<typeof createServer>;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), "llmc-connections-"));
+    path = join(folder, "front.sock");
+    accepted = createCoreConnections(TOKEN, MAX_TOKEN_MS);
+    listener = createServer(accepted.add).listen(path);
+    await once(listener, "listening");
+  });
+  afterEach(() => {
+    accepted.close();
+    listener.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const connectTo = (server: Server) =>
+    createFrontConnections({
+      server,
+      token: TOKEN,
+      connect: (to) => createConnection(to),
+      isFront: () => true,
+      maxConnections: () => 1,
+      onRefused: () => {},
+    });
+
+  test("a request that never ends is given up, though the server does not listen", async () => {
+    const server = createSocketServer({
+      token: TOKEN,
+      needsSchema: false,
+      maxRequestMs: 50,
+      checkPeer: () => {},
+      answer: async (request) => void (await readBody(request, 100)),
+      sendError: (_request, response) => void response.end(),
+    });
+    const connections = connectTo(server);
+    connections.add(1, path);
+    const socket = await accepted.take();
+    const since = performance.now();
+    socket.write(`POST / HTTP/1.1\r\nhost: x\r\nx-llmc-token: ${TOKEN}\r\ncontent-length: 9\r\n\r\nabc`);
+    await once(socket.resume(), "close");
+    expect(performance.now() - since).toBeLessThan(AT_ONCE_MS);
+    connections.close();
+  });
+
+  const core = (isFront: () => boolean, maxConnections = 3, idleMs = 0) => {
+    const sockets: Socket[] = [];
+    const atOnce: number[] = [];
+    const server = createHttpServer((request, response) => {
+      connections.use(request.socket);
+      const greeting = JSON.stringify({ schema: "1.0", connections: 2 });
+      if (request.url === "/v1/events") response.write("{}\n");
+      else response.end(request.url === "/v1/hello" ? greeting : "{}");
+    });
+    server.setTimeout(idleMs);
+    const connections = createFrontConnections({
+      server,
+      token: TOKEN,
+      connect: (to) => {
+        const socket = createConnection(to);
+        sockets.push(socket);
+        atOnce.push(sockets.filter(({ destroyed }) => !destroyed).length);
+        return socket;
+      },
+      isFront,
+      maxConnections: () => maxConnections,
+      onRefused: () => {},
+    });
+    return { connections, sockets, atOnce, close: connections.close };
+  };
+
+  test.each(["", "guess", "x".repeat(TOKEN.length), `${TOKEN}x`])(
+    "a stranger who connects to a front and says %j gets nothing",
+    async (greeting) => {
+      const stranger = createConnection(path);
+      stranger.write(greeting);
+      const ended = text(stranger);
+      const taken = accepted.take().then(
+        () => "taken",
+        () => "none",
+      );
+      const { connections, close } = core(() => true);
+      connections.add(1, path);
+      // The core's own is the one that is used, and the stranger's is closed.
+      expect(await taken).toBe("taken");
+      expect(await ended).toBe("");
+      await expect.poll(() => stranger.closed).toBe(true);
+      close();
+    },
+  );
+
+  test("the core shows its token to no process but its front", async () => {
+    const heard: string[] = [];
+    const stranger = createServer((socket) => void text(socket).then((bytes) => heard.push(bytes)));
+    stranger.listen(join(folder, "stranger.sock"));
+    await once(stranger, "listening");
+    const { connections, close } = core(() => false);
+    connections.add(1, join(folder, "stranger.sock"));
+    await expect.poll(() => heard).toEqual([""]);
+    close();
+    stranger.close();
+  });
+
+  test("FAIL-D7 a request that waits for a connection fails at once when the link is closed", async () => {
+    const link = createLinkClient({ token: TOKEN, connect: accepted.take });
+    const waiting = [
+      link.ask("{}", () => {}),
+      link.greet(),
+      link.post("/v1/log", "{}"),
+      link.listen("/v1/events", () => {}),
+    ];
+    const since = performance.now();
+    setTimeout(link.close, 10);
+    for (const asked of waiting) await expect(asked).rejects.toThrow(LinkBroken);
+    expect(performance.now() - since).toBeLessThan(AT_ONCE_MS);
+    await expect(link.greet()).rejects.toThrow(LinkBroken);
+  });
+
+  test("FAIL-D7 whoever waits for a connection fails at once when there will be none, and no stranger stays", async () => {
+    const stranger = createConnection(path);
+    await once(listener, "connection");
+    const since = performance.now();
+    const taken = accepted.take();
+    accepted.close();
+    await expect(taken).rejects.toThrow(LinkBroken);
+    await expect(accepted.take()).rejects.toThrow(LinkBroken);
+    await once(stranger.resume(), "close");
+    expect(performance.now() - since).toBeLessThan(MAX_TOKEN_MS);
+  });
+
+  test("a spare is not closed for being idle, and a connection in use is", async () => {
+    const { connections, sockets, close } = core(() => true, 3, 50);
+    connections.add(1, path);
+    await expect.poll(() => sockets.length).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(sockets).toHaveLength(1);
+    const [spare] = sockets;
+    const link = createLinkClient({ token: TOKEN, connect: accepted.take });
+    await expect(link.listen("/v1/events", () => {})).rejects.toThrow(LinkBroken);
+    expect(spare?.destroyed).toBe(true);
+    link.close();
+    close();
+  });
+
+  test("closing the core's end closes every connection, also one whose answer has not ended", async () => {
+    const { connections, sockets, close } = core(() => true);
+    connections.add(1, path);
+    const link = createLinkClient({ token: TOKEN, connect: accepted.take });
+    const begun = Promise.withResolvers<unknown>();
+    const listened = link.listen("/v1/events", begun.resolve);
+    await begun.promise;
+    connections.close();
+    await expect(listened).rejects.toThrow(LinkBroken);
+    await expect.poll(() => sockets.every(({ destroyed }) => destroyed)).toBe(true);
+    link.close();
+    close();
+  });
+
+  test("one connection is ready that is not in use, and never more than the bound are open", async () => {
+    const { connections, sockets, atOnce, close } = core(() => true);
+    connections.add(1, path);
+    const link = createLinkClient({ token: TOKEN, connect: accepted.take });
+    await expect.poll(() => sockets.length).toBe(1);
+    await link.greet();
+    await expect.poll(() => sockets.length).toBe(2);
+    await Promise.all(Array.from({ length: 9 }, () => link.post("/v1/log", "{}")));
+    await expect.poll(() => sockets.filter(({ destroyed }) => !destroyed).length).toBe(3);
+    expect(Math.max(...atOnce)).toBe(3);
+    link.close();
+    close();
+  });
+});

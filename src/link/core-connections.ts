@@ -1,0 +1,95 @@
+import { timingSafeEqual } from "node:crypto";
+import type { Socket } from "node:net";
+import { LinkBroken } from "./link-broken.ts";
+
+/** How long a request waits until the core has opened another connection. */
+const MAX_WAIT_MS = 5000;
+/** The core shows its token as soon as it has connected. */
+const MAX_TOKEN_MS = 5000;
+
+interface Waiter {
+  readonly resolve: (socket: Socket) => void;
+  readonly reject: (error: LinkBroken) => void;
+}
+
+/** Connections that the core has opened to a front, until they are used. */
+export const createCoreConnections = (token: string, maxTokenMs = MAX_TOKEN_MS) => {
+  const expected = Buffer.from(token);
+  /** Those that have not shown the token yet. */
+  const unproven = new Set<Socket>();
+  const spares = new Set<Socket>();
+  const waiting = new Set<Waiter>();
+  let isClosed = false;
+
+  const keep = (socket: Socket): void => {
+    const [next] = waiting;
+    if (next === undefined) {
+      // Nothing may come before anything was asked; and what is closed must be noticed.
+      socket.on("data", () => socket.destroy());
+      spares.add(socket);
+    } else next.resolve(socket);
+  };
+
+  const wait = (): Promise<Socket> =>
+    new Promise((resolve, reject) => {
+      const settle = <T>(done: (outcome: T) => void) => {
+        return (outcome: T): void => {
+          clearTimeout(timer);
+          waiting.delete(waiter);
+          done(outcome);
+        };
+      };
+      const waiter: Waiter = { resolve: settle(resolve), reject: settle(reject) };
+      const timer = setTimeout(
+        () => waiter.reject(new LinkBroken("the core has opened no connection")),
+        MAX_WAIT_MS,
+      );
+      waiting.add(waiter);
+    });
+
+  return {
+    /** A connection that somebody has opened: the core says who it is first. */
+    add: (socket: Socket): void => {
+      if (isClosed) {
+        socket.destroy();
+        return;
+      }
+      unproven.add(socket);
+      const deadline = setTimeout(() => socket.destroy(), maxTokenMs).unref();
+      const forget = (): void => {
+        clearTimeout(deadline);
+        unproven.delete(socket);
+      };
+      let head = Buffer.alloc(0);
+      const read = (chunk: Buffer): void => {
+        head = Buffer.concat([head, chunk]);
+        if (head.length < expected.length) return;
+        socket.off("data", read);
+        if (head.length === expected.length && timingSafeEqual(head, expected)) {
+          forget();
+          keep(socket);
+        } else socket.destroy();
+      };
+      socket.on("error", () => socket.destroy());
+      socket.once("close", () => {
+        forget();
+        spares.delete(socket);
+      });
+      socket.on("data", read);
+    },
+    /** One that is not in use; the core opens the next as soon as it is. */
+    take: (): Promise<Socket> => {
+      if (isClosed) return Promise.reject(new LinkBroken("closed"));
+      const [spare] = spares;
+      if (spare === undefined) return wait();
+      spares.delete(spare);
+      spare.removeAllListeners("data");
+      return Promise.resolve(spare);
+    },
+    close: (): void => {
+      isClosed = true;
+      for (const socket of [...unproven, ...spares]) socket.destroy();
+      for (const { reject } of [...waiting]) reject(new LinkBroken("closed"));
+    },
+  };
+};

@@ -1,0 +1,64 @@
+/**
+ * What front and core say on an upgraded connection: frames of a length, the number of a stream, a kind and a text. Any
+ * number of requests share a connection; each is a stream, and its answer is the lines with its number.
+ */
+export const HEAD_BYTES = 9;
+
+/** `line`: a request, or a line of an answer. `refused`: the request was not looked at, and why. */
+const KINDS = ["line", "refused"] as const;
+type FrameKind = (typeof KINDS)[number];
+
+export const encodeFrame = (stream: number, text: string, kind: FrameKind = "line"): Buffer => {
+  const length = Buffer.byteLength(text);
+  const frame = Buffer.allocUnsafe(HEAD_BYTES + length);
+  frame.writeUInt32BE(length, 0);
+  frame.writeUInt32BE(stream, 4);
+  frame.writeUInt8(KINDS.indexOf(kind), 8);
+  frame.write(text, HEAD_BYTES, "utf8");
+  return frame;
+};
+
+interface FrameReader {
+  readonly maxBytes: () => number;
+  readonly onFrame: (stream: number, payload: Buffer, kind: FrameKind) => void;
+  /** The frame is longer than allowed, or not one of ours; what follows it cannot be read. */
+  readonly onBroken: () => void;
+}
+
+/** Takes chunks as they come and passes on whole frames. */
+export const createFrameReader = ({ maxBytes, onFrame, onBroken }: FrameReader) => {
+  let parts: Buffer[] = [];
+  let size = 0;
+  /** Bytes until there is something to read: a long frame is put together once, not with every chunk. */
+  let needed = HEAD_BYTES;
+  let isBroken = false;
+  return (chunk: Buffer): void => {
+    if (isBroken) return;
+    parts.push(chunk);
+    size += chunk.length;
+    if (size < needed) return;
+    let rest = parts.length === 1 ? chunk : Buffer.concat(parts);
+    needed = HEAD_BYTES;
+    while (rest.length >= HEAD_BYTES) {
+      const length = rest.readUInt32BE(0);
+      const kind = KINDS[rest.readUInt8(8)];
+      if (length > maxBytes() || kind === undefined) {
+        isBroken = true;
+        onBroken();
+        return;
+      }
+      if (rest.length < HEAD_BYTES + length) {
+        needed = HEAD_BYTES + length;
+        break;
+      }
+      onFrame(rest.readUInt32BE(4), rest.subarray(HEAD_BYTES, HEAD_BYTES + length), kind);
+      rest = rest.subarray(HEAD_BYTES + length);
+    }
+    parts = rest.length === 0 ? [] : [rest];
+    size = rest.length;
+  };
+};
+
+/** The name of the protocol that a connection is upgraded to. */
+export const STREAM_PROTOCOL = "llmc-link";
+export const STREAM_PATH = "/v1/stream";

@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import type { Finish, Model } from "./contract.ts";
+import { ResponseCache } from "./response-cache.ts";
+
+const requestOf = (text: string, more: object = {}) => ({
+  messages: [{ role: "user", text }] as const,
+  maxOutputTokens: 10,
+  timeoutMs: 1000,
+  ...more,
+});
+
+const modelOf = (answer: (at: number) => { readonly text: string; readonly finish?: Finish }) => {
+  let asked = 0;
+  const model: Model = {
+    name: "openai/m",
+    worstCostUsd: async () => 1,
+    generate: async () => ({
+      finish: "stop",
+      usage: { inputTokens: 5, outputTokens: 5 },
+      costUsd: 1,
+      ...answer(++asked),
+    }),
+  };
+  return { model, asked: () => asked };
+};
+
+test("REQ-L4: an answer is kept for its time, for its owner, and for exactly the same request", async () => {
+  let now = 0;
+  const { model, asked } = modelOf(() => ({ text: "yes" }));
+  const cache = new ResponseCache(() => now);
+  const ann = cache.wrap(model, "ann", 1000);
+  expect(await ann.generate(requestOf("q"))).toMatchObject({ text: "yes", costUsd: 1 });
+  now = 1000;
+  expect(await ann.generate(requestOf("q"))).toMatchObject({ text: "yes", costUsd: 0, isKept: true });
+  expect(asked()).toBe(1);
+  await ann.generate(requestOf("other"));
+  await ann.generate(requestOf("q", { maxOutputTokens: 11 }));
+  await ann.generate(requestOf("q", { temperature: 0 }));
+  await cache.wrap({ ...model, name: "openai/n" }, "ann", 1000).generate(requestOf("q"));
+  await cache.wrap(model, "bob", 1000).generate(requestOf("q"));
+  expect(asked()).toBe(6);
+  now = 1001;
+  expect(await ann.generate(requestOf("q"))).not.toHaveProperty("isKept");
+  expect(cache.wrap(model, "ann", 0)).toBe(model);
+});
+
+test("REQ-L4: what was cut off is not kept, and the oldest answers go when there are too many or too long ones", async () => {
+  const cut = modelOf((at) => (at === 1 ? { text: "half", finish: "length" } : { text: "whole" }));
+  const cache = new ResponseCache(() => 0);
+  const model = cache.wrap(cut.model, "ann", 1000);
+  await model.generate(requestOf("q"));
+  expect(await model.generate(requestOf("q"))).toMatchObject({ text: "whole" });
+  expect(cut.asked()).toBe(2);
+  for (let at = 0; at < 2000; at++) await model.generate(requestOf(`q ${at}`));
+  expect(cut.asked()).toBe(2002);
+  await model.generate(requestOf("q"));
+  expect(cut.asked()).toBe(2003);
+  await model.generate(requestOf("q 1999"));
+  expect(cut.asked()).toBe(2003);
+  const long = modelOf(() => ({ text: "x".repeat(9 * 1024 * 1024) }));
+  const large = cache.wrap(long.model, "ann", 1000);
+  for (const text of ["long 1", "long 2", "long 2", "long 1"]) await large.generate(requestOf(text));
+  expect(long.asked()).toBe(3);
+});

@@ -1,0 +1,138 @@
+import { setTimeout } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { judgeAnswer } from "./answers.ts";
+import { checkValue } from "./check-value.ts";
+import { Context } from "./context.ts";
+import type { AnalysisParts, AnalysisRequest } from "./contract.ts";
+import { offsetsOf } from "./offsets.ts";
+import { rankPassages } from "./passages.ts";
+import { answerCalls, type NodeState } from "./sub-calls.ts";
+import { type TracedNode, TraceRecorder } from "./trace.ts";
+import { Tree } from "./tree.ts";
+
+const never = new AbortController().signal;
+
+const nodeOf = (): TracedNode => ({
+  id: "0",
+  depth: 0,
+  model: "m",
+  task: { chars: 0, sha256: "" },
+  contextBytes: 0,
+  contextSha256: "",
+  turns: [],
+  calls: [],
+  startMs: 0,
+  endMs: 0,
+});
+
+/** A session as programs see it, without a model. */
+const stateOf = (text: string, grep: AnalysisParts["grep"] = async () => ({ hits: [], total: 0 })) => {
+  const limits = { calls: 10, tokens: 1000, budgetUsd: 1, maxDepth: 2, maxTurns: 1 };
+  const request = { language: "javascript", limits } as unknown as AnalysisRequest;
+  const model = { name: "m", worstCostUsd: async () => 0, generate: () => Promise.reject(new Error("none")) };
+  const trace = new TraceRecorder(() => 0, false);
+  const parts = { grep, countTokens: () => 1 } as unknown as AnalysisParts;
+  const tree = new Tree(request, parts, { root: model, sub: model }, never, trace);
+  const context = new Context(text);
+  const children: Context[] = [];
+  const state: NodeState = {
+    tree,
+    context,
+    traced: nodeOf(),
+    offsets: offsetsOf(context, "python"),
+    signal: never,
+    startChild: async (_task, child) => children.push(child),
+    finished: undefined,
+    draft: undefined,
+    calls: 0,
+    children: 0,
+  };
+  const call = (name: string, args: object) => answerCalls(state)(name, JSON.stringify(args), never);
+  return { state, call, children };
+};
+
+const timed = async (work: () => unknown): Promise<number> => {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+};
+
+test("REQ-L3 FAIL-G4 an answer is checked in bounded time, whatever its schema", async () => {
+  const many = Array.from({ length: 9999 }, (_, at) => at);
+  const rows = Array.from({ length: 5 }, () => new Array<number>(9000).fill(9998));
+  const byEnum = { items: { items: { enum: many } } };
+  expect(await timed(() => expect(checkValue(rows, byEnum)).toBeUndefined())).toBeLessThan(2000);
+  expect(checkValue([[-1]], byEnum)).toContain("value[0][0] is not one of");
+  const required = many.map(String);
+  const whole = Object.fromEntries(required.map((name) => [name, 1]));
+  const byNames = { items: { required } };
+  expect(checkValue([whole], byNames)).toBeUndefined();
+  expect(checkValue(Array(100).fill(whole), byNames)).toContain("too much to be checked");
+  const judged = judgeAnswer({ value: Array(90).fill(rows[0]), evidence: [] }, new Context("x"), byEnum);
+  expect(judged).toMatchObject({ problem: expect.stringContaining("characters") });
+});
+
+test("REQ-L3 FAIL-G4 every argument of a program is bounded before it is used", async () => {
+  const { call, state, children } = stateOf("a".repeat(262_000));
+  const refused = async (name: string, args: object) =>
+    expect(await call(name, args)).toMatchObject({ failure: { code: "invalid_args" } });
+  await refused("rank", { query: "x ".repeat(20_000) });
+  await refused("grep", { pattern: "x".repeat(20_001) });
+  await refused("symbol", { name: "x".repeat(1001) });
+  await refused("rlm", { task: "x".repeat(20_001) });
+  await refused("rlm", { task: "x", schema: { enum: Array(9999).fill("0123456789") } });
+  await refused("llmBatch", { prompts: Array(1001).fill("x") });
+  await refused("finish", { value: "x", evidence: Array(51).fill({ start: 0, end: 1 }) });
+  expect(state.finished).toBeUndefined();
+  const almost = `${"a".repeat(1000)}b${"a".repeat(129_000)}`;
+  const took = await timed(async () => {
+    for (let i = 0; i < 20; i++) await call("rlm", { task: "t", context: almost });
+  });
+  expect(children).toHaveLength(20);
+  expect(took).toBeLessThan(2000);
+});
+
+test("REQ-L3 a question of any number of terms is ranked, and others are served meanwhile", async () => {
+  const context = new Context("zebra apple zebra apple\n".repeat(20_000));
+  const query = `zebra ${Array.from({ length: 100_000 }, (_, at) => `${at.toString(36)}q`).join(" ")}`;
+  let turns = 0;
+  const counter = setInterval(() => turns++, 1);
+  const found = await rankPassages(context, query, 3, never);
+  clearInterval(counter);
+  expect(found).toHaveLength(3);
+  expect(turns).toBeGreaterThan(2);
+});
+
+test("REQ-L3 a few searches of one session run at once, and the others wait", async () => {
+  let [running, peak] = [0, 0];
+  const { call } = stateOf("text", async () => {
+    peak = Math.max(peak, ++running);
+    await setTimeout(2);
+    running--;
+    return { hits: [], total: 0 };
+  });
+  const answers = await Promise.all(Array.from({ length: 100 }, () => call("grep", { pattern: "x" })));
+  expect(answers.every((one) => "value" in one)).toBe(true);
+  expect(peak).toBe(4);
+});
+
+test("REQ-L3 repeated prompts are recorded up to a bound", () => {
+  const trace = new TraceRecorder(() => 0, false);
+  const node = nodeOf();
+  const call = { id: "0:1", model: "m", prompt: trace.text("x"), startMs: 0, endMs: 0 };
+  for (let i = 0; i < 5000; i++) trace.addCall(node, { ...call, isRepeated: true });
+  expect(node.calls).toHaveLength(2000);
+  for (let i = 0; i < 50_000; i++) trace.addCall(node, call);
+  expect(node.calls).toHaveLength(20_000);
+});
+
+test("REQ-L3 positions of Python are those of the text, wherever its wide characters are", () => {
+  const text = `${"a".repeat(1023)}😀${"b".repeat(3000)}😀😀c`;
+  const { fromGuest, toGuest } = offsetsOf(new Context(text), "python");
+  const characters = [...text];
+  for (const at of [0, 1022, 1023, 1024, 1025, 2048, characters.length - 1, characters.length]) {
+    const unit = characters.slice(0, at).join("").length;
+    expect(fromGuest({ start: at, end: at })).toEqual({ start: unit, end: unit });
+    expect(toGuest({ start: unit, end: unit })).toEqual({ start: at, end: at });
+  }
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { judgeAnswer } from "./answers.ts";
+import { checkValue } from "./check-value.ts";
+import { Context } from "./context.ts";
+import { offsetsOf } from "./offsets.ts";
+import { readReply } from "./reply.ts";
+import { headAndTail } from "./shown-text.ts";
+
+const fenced = (tag: string, code: string): string => `\`\`\`${tag}\n${code}\n\`\`\``;
+
+describe("what a reply asks for", () => {
+  test.each([
+    ["a block", fenced("js", "f()"), { kind: "code", code: "f()" }],
+    [
+      "its long name, with prose around it",
+      `so:\n${fenced("JavaScript", "f()")}\ndone`,
+      { kind: "code", code: "f()" },
+    ],
+    ["tildes", "~~~js\nf()\n~~~", { kind: "code", code: "f()" }],
+    ["lines of Windows", "```js\r\nf()\r\n```\r\n", { kind: "code", code: "f()" }],
+    ["a fence in a template", "````js\nprint(`\n```\n`)\n````", { kind: "code", code: "print(`\n```\n`)" }],
+    ["data besides", `${fenced("json", "{}")}\n${fenced("js", "f()")}`, { kind: "code", code: "f()" }],
+    ["prose", "The answer is 42. FINAL(42)", { kind: "no_code" }],
+    ["a block without a tag", fenced("", "f()"), { kind: "no_code" }],
+    ["an empty block", fenced("js", "  "), { kind: "no_code" }],
+    ["two blocks", `${fenced("js", "1")}\n${fenced("js", "2")}`, { kind: "two_programs" }],
+    ["one of each language", `${fenced("js", "1")}\n${fenced("python", "2")}`, { kind: "two_programs" }],
+    ["the other language", fenced("python", "1"), { kind: "other_language" }],
+    ["half a block", "```js\nf(", { kind: "cut_off" }],
+    ["a program of 100 kB", fenced("js", "x".repeat(100_000)), { kind: "too_long" }],
+  ])("FAIL-G3: %s", (_, text, expected) => {
+    expect(readReply(text, "javascript")).toEqual(expected);
+  });
+
+  test("FAIL-G3: a megabyte of fences takes no time", () => {
+    const startedAt = performance.now();
+    expect(readReply("```js\n".repeat(200_000), "javascript")).toEqual({ kind: "cut_off" });
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+});
+
+describe("answers", () => {
+  const context = new Context("one\ntwo\nthree");
+  test("REQ-L3: numbers and objects are answers; nothing, empty text and false evidence are not", () => {
+    const judge = (value: unknown, evidence?: unknown) =>
+      judgeAnswer({ value, evidence }, context, undefined);
+    expect(judge(42)).toMatchObject({ text: "42", evidence: [] });
+    expect(judge(false)).toMatchObject({ text: "false" });
+    expect(judge({ a: 1 })).toMatchObject({ text: '{\n "a": 1\n}' });
+    expect(judge("x", ["two"])).toMatchObject({ evidence: [{ start: 4, end: 7, line: 2, text: "two" }] });
+    for (const value of [null, undefined, "", " \n"]) expect(judge(value)).toHaveProperty("problem");
+    for (const evidence of [
+      ["four"],
+      [""],
+      [{ start: 0, end: 99 }],
+      [{ start: 5, end: 5 }],
+      [{ start: -1, end: 2 }],
+      [7],
+    ])
+      expect(judge("x", evidence)).toHaveProperty("problem");
+    expect(judge("x".repeat(100_001))).toHaveProperty("problem");
+  });
+
+  test("REQ-L3: a schema is enforced", () => {
+    const schema = {
+      type: "object",
+      required: ["names"],
+      additionalProperties: false,
+      properties: { names: { type: "array", items: { type: "string" } }, kind: { enum: ["a", "b"] } },
+    };
+    expect(checkValue({ names: ["x"], kind: "a" }, schema)).toBeUndefined();
+    expect(checkValue({}, schema)).toContain("names is missing");
+    expect(checkValue({ names: [1] }, schema)).toContain("names[0]");
+    expect(checkValue({ names: [], kind: "c" }, schema)).toContain("kind");
+    expect(checkValue({ names: [], more: 1 }, schema)).toContain("more is not expected");
+    expect(checkValue("x", schema)).toContain("type object");
+  });
+});
+
+test("positions of Python count characters, and come back the same", () => {
+  const text = `${"😀a".repeat(50_000)}end`;
+  const offsets = offsetsOf(new Context(text), "python");
+  const span = { start: text.indexOf("end"), end: text.length };
+  expect(offsets.toGuest(span)).toEqual({ start: 100_000, end: 100_003 });
+  expect(offsets.fromGuest(offsets.toGuest(span))).toEqual(span);
+  expect(offsetsOf(new Context(text), "javascript").toGuest(span)).toEqual(span);
+});
+
+test("a long output is shown by its beginning and its end", () => {
+  expect(headAndTail("short")).toBe("short");
+  const shown = headAndTail(`begin${"x".repeat(100_000)}end`);
+  expect(shown.startsWith("begin") && shown.endsWith("end")).toBe(true);
+  expect(shown).toContain("of 100008 characters left out");
+  expect(shown.length).toBeLessThan(8200);
+});

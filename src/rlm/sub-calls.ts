@@ -1,0 +1,259 @@
+import { LlmcError, toLlmcError } from "../base/error.ts";
+import { isRecord } from "../base/is-record.ts";
+import { parseGuarded } from "../base/json-guard.ts";
+import { createTextSearch } from "../base/text-search.ts";
+import type { Generation } from "../llm/contract.ts";
+import type { CallAnswer, CallTool } from "../sandbox/contract.ts";
+import { type Finished, MAX_EVIDENCE } from "./answers.ts";
+import { Context, type Span } from "./context.ts";
+import type { AnswerSchema } from "./contract.ts";
+import { findSymbol, grepContext, type Hit, outlineForProgram, rankContext } from "./navigation.ts";
+import type { Offsets } from "./offsets.ts";
+import { batchName, SUB_SYSTEM_PROMPT } from "./prompts.ts";
+import { addCost, type TracedCall, type TracedNode } from "./trace.ts";
+import type { Tree } from "./tree.ts";
+
+/** One analysis while it runs, as the calls of its programs see it. */
+export interface NodeState {
+  readonly tree: Tree;
+  readonly context: Context;
+  readonly traced: TracedNode;
+  readonly offsets: Offsets;
+  /** Ends with the session, or with the program that started this analysis. */
+  readonly signal: AbortSignal;
+  /** Starts an analysis inside this one. */
+  readonly startChild: (
+    task: string,
+    context: Context,
+    schema: AnswerSchema | undefined,
+    signal: AbortSignal,
+  ) => Promise<unknown>;
+  finished: Finished | undefined;
+  draft: unknown;
+  calls: number;
+  children: number;
+}
+
+type Args = Readonly<Record<string, unknown>>;
+type Handler = (state: NodeState, args: Args, signal: AbortSignal) => Promise<unknown>;
+
+const invalid = (message: string): LlmcError => new LlmcError("invalid_args", message);
+
+const MAX_BATCH = 1000;
+const MAX_SCHEMA_CHARS = 100_000;
+/** Texts that are compared with the context, or given to a model as its task. Contexts and prompts have the size of a call. */
+const MAX_CHARS = { task: 20_000, pattern: 20_000, query: 20_000, name: 1000 } as const;
+
+/**
+ * The one place where arguments are bounded, before anything is done with them: a program may send as much as fits into a
+ * call, as often as it likes, and all is answered in the thread that answers everybody.
+ */
+const checkBounds = ({ prompts, evidence, schema, ...args }: Args): void => {
+  for (const [name, max] of Object.entries(MAX_CHARS)) {
+    const text = args[name];
+    if (typeof text === "string" && text.length > max)
+      throw invalid(`A ${name} has at most ${max} characters.`);
+  }
+  if (Array.isArray(prompts) && prompts.length > MAX_BATCH)
+    throw invalid(`A batch has at most ${MAX_BATCH} prompts.`);
+  if (Array.isArray(evidence) && evidence.length > MAX_EVIDENCE)
+    throw invalid(`There can be at most ${MAX_EVIDENCE} pieces of evidence.`);
+  if (schema !== undefined && JSON.stringify(schema).length > MAX_SCHEMA_CHARS)
+    throw invalid(`A schema has at most ${MAX_SCHEMA_CHARS} characters.`);
+};
+
+const DEFAULT_HITS = 50;
+const DEFAULT_RANKED = 10;
+
+const OUT_OF_TOKENS =
+  "Its tokens were used up before there was any text: ask for less; the operator's limit is mcp.llm.max_output_tokens.";
+
+const checkText = (value: unknown, name: string): string => {
+  if (typeof value !== "string" || value === "") throw invalid(`${name} has to be a text that is not empty.`);
+  return value.toWellFormed();
+};
+
+const textOf = (args: Args, name: string): string => checkText(args[name], name);
+
+const wholeOf = (args: Args, name: string, value: number): number => {
+  const given = args[name] ?? value;
+  if (!Number.isSafeInteger(given) || Number(given) < 1)
+    throw invalid(`${name} has to be a number of 1 or more.`);
+  return Number(given);
+};
+
+/** A reply without text is no answer; one that is not complete says so. */
+const readSubAnswer = ({ text, finish }: Generation): string => {
+  if (text.trim() === "") {
+    throw new LlmcError("provider_error", `The model gave no answer (${finish}).`, {
+      ...(finish === "length" ? { hint: OUT_OF_TOKENS } : {}),
+      retryable: false,
+    });
+  }
+  return finish === "stop" || finish === "other" ? text : `${text}\n[cut off: ${finish}]`;
+};
+
+const askSub = async (state: NodeState, prompt: string, signal: AbortSignal): Promise<string> => {
+  const { tree, traced } = state;
+  const id = `${traced.id}:${++state.calls}`;
+  const call: TracedCall = {
+    id,
+    model: tree.sub.name,
+    prompt: tree.trace.text(prompt),
+    startMs: tree.trace.at(),
+    endMs: 0,
+  };
+  const messages = [
+    { role: "system", text: SUB_SYSTEM_PROMPT },
+    { role: "user", text: prompt },
+  ] as const;
+  const { generation, isRepeated } = tree.askOnce(tree.sub, messages, traced.depth + 1, signal);
+  if (isRepeated) call.isRepeated = true;
+  tree.trace.addCall(traced, call);
+  try {
+    const got = await generation;
+    if (!isRepeated) addCost(call, got);
+    const answer = readSubAnswer(got);
+    call.answer = tree.trace.text(answer);
+    return answer;
+  } catch (thrown) {
+    call.error = toLlmcError(thrown).code;
+    throw thrown;
+  } finally {
+    call.endMs = tree.trace.at();
+    const how = call.error ?? (isRepeated ? "answered before" : "ok");
+    tree.report(0, { node: traced.id, kind: "call", detail: `${id} ${call.model}: ${how}` });
+  }
+};
+
+const failureOf = (
+  thrown: unknown,
+): { readonly code: string; readonly message: string; readonly retryable: boolean } => {
+  const { code, message, hint, retryable } = toLlmcError(thrown);
+  return { code, message: hint === undefined ? message : `${message} ${hint}`, retryable };
+};
+
+const askBatch: Handler = async (state, { prompts }, signal) => {
+  if (!Array.isArray(prompts)) throw invalid("A batch is a list of prompts.");
+  return Promise.all(
+    prompts.map(async (prompt: unknown, at) => {
+      try {
+        return await askSub(state, checkText(prompt, `Prompt ${at}`), signal);
+      } catch (thrown) {
+        signal.throwIfAborted();
+        const { code, message } = failureOf(thrown);
+        return { error: { code, message } };
+      }
+    }),
+  );
+};
+
+const isSpan = (given: unknown): given is Span => {
+  if (!isRecord(given)) return false;
+  const { start, end } = given;
+  return (
+    Number.isSafeInteger(start) &&
+    Number.isSafeInteger(end) &&
+    Number(start) >= 0 &&
+    Number(start) < Number(end)
+  );
+};
+
+const contextOf = ({ context, offsets }: NodeState, args: Args): Context => {
+  if (args["context"] !== undefined) {
+    const text = textOf(args, "context");
+    // A part of the context that a program cut out is of the same language.
+    return new Context(text, createTextSearch(text)(context.text) >= 0 ? { language: context.language } : {});
+  }
+  if (args["start"] === undefined && args["end"] === undefined) return context;
+  const { start, end } = isSpan(args) ? offsets.fromGuest(args) : { start: 0, end: 0 };
+  const part = context.text.slice(start, end);
+  if (part === "") throw invalid("{start, end} is not a part of the context.");
+  return new Context(part, { language: context.language });
+};
+
+/** Evidence in our own positions; anything that is not a position is checked as it is. */
+const evidenceOf = ({ offsets }: NodeState, evidence: unknown): unknown =>
+  Array.isArray(evidence)
+    ? evidence.map((one: unknown) => (isSpan(one) ? offsets.fromGuest(one) : one))
+    : isSpan(evidence)
+      ? offsets.fromGuest(evidence)
+      : evidence;
+
+const startChild: Handler = async (state, args, signal) => {
+  const { tree, traced } = state;
+  const task = textOf(args, "task");
+  const { maxDepth } = tree.request.limits;
+  if (traced.depth >= maxDepth) {
+    throw new LlmcError("budget_exceeded", `Analyses may be nested ${maxDepth} deep, and this one is.`, {
+      hint: `Use llm or ${batchName(tree.request.language)}.`,
+      details: { limit: "max_depth" },
+    });
+  }
+  const schema = isRecord(args["schema"]) ? args["schema"] : undefined;
+  return state.startChild(task, contextOf(state, args), schema, signal);
+};
+
+const budgetOf = ({ tree }: NodeState) => {
+  const { costUsd, budgetUsd, calls, inputTokens, outputTokens } = tree.budget.spending();
+  const { calls: maxCalls, tokens } = tree.request.limits;
+  return {
+    usd_left: Math.max(0, budgetUsd - costUsd),
+    calls_left: Math.max(0, maxCalls - calls),
+    tokens_left: Math.max(0, tokens - inputTokens - outputTokens),
+  };
+};
+
+const toGuestHit = (hit: Hit, offsets: Offsets): Hit => ({
+  ...offsets.toGuest(hit),
+  match: offsets.toGuest({ start: hit.match, end: hit.match }).start,
+});
+
+const HANDLERS: Readonly<Record<string, Handler>> = {
+  llm: (state, args, signal) => askSub(state, textOf(args, "prompt"), signal),
+  llmBatch: askBatch,
+  rlm: startChild,
+  grep: async ({ context, tree, offsets }, args, signal) => {
+    const limit = wholeOf(args, "limit", DEFAULT_HITS);
+    const pattern = textOf(args, "pattern");
+    const found = await tree.inSearchSlot(
+      () => grepContext(context, pattern, limit, tree.parts.grep, signal),
+      signal,
+    );
+    return { ...found, hits: found.hits.map((hit) => toGuestHit(hit, offsets)) };
+  },
+  rank: async ({ context, tree, offsets }, args, signal) => {
+    const [query, count] = [textOf(args, "query"), wholeOf(args, "k", DEFAULT_RANKED)];
+    const found = await tree.inSearchSlot(() => rankContext(context, query, count, signal), signal);
+    return found.map((one) => offsets.toGuest(one));
+  },
+  outline: async ({ context, offsets }) =>
+    (await outlineForProgram(context)).map((one) => offsets.toGuest(one)),
+  symbol: async ({ context, offsets }, args) =>
+    offsets.toGuest(await findSymbol(context, textOf(args, "name"))),
+  budget: async (state) => budgetOf(state),
+  draft: async (state, { value }) => {
+    state.draft = value;
+  },
+  finish: async (state, { value, evidence }) => {
+    state.finished = { value, evidence: evidenceOf(state, evidence) };
+  },
+};
+
+/** Answers what a program of the session asks for. Nothing that it sends is believed: names, arguments and sizes are checked. */
+export const answerCalls =
+  (state: NodeState): CallTool =>
+  async (name, text, signal): Promise<CallAnswer> => {
+    try {
+      const handler = Object.hasOwn(HANDLERS, name) ? HANDLERS[name] : undefined;
+      if (handler === undefined) throw invalid("There is no such function in an analysis.");
+      const args = parseGuarded(text);
+      if (!isRecord(args)) throw invalid("The arguments are not an object.");
+      checkBounds(args);
+      const both = AbortSignal.any([signal, state.signal]);
+      both.throwIfAborted();
+      return { value: JSON.stringify((await handler(state, args, both)) ?? null) };
+    } catch (thrown) {
+      return { failure: failureOf(thrown) };
+    }
+  };

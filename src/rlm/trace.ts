@@ -1,0 +1,135 @@
+import { createHash } from "node:crypto";
+import type { ErrorCode } from "../base/error-table.ts";
+import type { Generation } from "../llm/contract.ts";
+
+/** Of a text that may be secret: left out of a trace unless its reader asked for it. */
+export interface TracedText {
+  readonly chars: number;
+  /** Its first 32 hexadecimal digits: enough to tell texts apart, half of what sha256sum prints. */
+  readonly sha256: string;
+  readonly text?: string;
+}
+
+interface Timed {
+  /** Milliseconds since the session began. */
+  readonly startMs: number;
+  endMs: number;
+}
+
+interface Cost {
+  costUsd?: number | undefined;
+  inputTokens?: number | undefined;
+  outputTokens?: number | undefined;
+}
+
+export interface TracedTurn extends Timed, Cost {
+  readonly turn: number;
+  /** When the model had answered. */
+  repliedMs?: number;
+  reply?: TracedText;
+  code?: TracedText;
+  output?: TracedText;
+  /** What was wrong with it: no code, a failed program, a rejected answer. */
+  problem?: string;
+}
+
+export interface TracedCall extends Timed, Cost {
+  readonly id: string;
+  readonly model: string;
+  readonly prompt: TracedText;
+  answer?: TracedText;
+  /** Answered by an earlier call with the same prompt. */
+  isRepeated?: true;
+  error?: ErrorCode;
+}
+
+export interface TracedNode extends Timed {
+  /** `0` is the session; `0.2` is the second analysis that it started. */
+  readonly id: string;
+  readonly depth: number;
+  readonly model: string;
+  readonly task: TracedText;
+  readonly contextBytes: number;
+  readonly contextSha256: string;
+  readonly turns: TracedTurn[];
+  readonly calls: TracedCall[];
+  answer?: TracedText;
+  outcome?: "ok" | ErrorCode;
+}
+
+/** Of a whole tree. More than any limit of calls that makes sense. */
+const MAX_TRACED_CALLS = 20_000;
+/** Of those, answered by an earlier one. */
+const MAX_TRACED_REPEATS = 2000;
+
+/** Records what an analysis does. Texts are kept as their length and digest, and as themselves only where that is asked for. */
+export class TraceRecorder {
+  readonly nodes: TracedNode[] = [];
+  #calls = 0;
+  #repeats = 0;
+  readonly #keepsText: boolean;
+  readonly #startedAt: number;
+  readonly #now: () => number;
+
+  constructor(now: () => number, keepsText: boolean) {
+    this.#now = now;
+    this.#startedAt = now();
+    this.#keepsText = keepsText;
+  }
+
+  /** Beyond the bound it is counted by the session and not recorded: what costs nothing can be repeated without end. */
+  addCall(node: TracedNode, call: TracedCall): void {
+    if (call.isRepeated === true && ++this.#repeats > MAX_TRACED_REPEATS) return;
+    if (++this.#calls <= MAX_TRACED_CALLS) node.calls.push(call);
+  }
+
+  at(): number {
+    return Math.round((this.#now() - this.#startedAt) * 10) / 10;
+  }
+
+  text(text: string): TracedText {
+    const sha256 = digest(text);
+    return { chars: text.length, sha256, ...(this.#keepsText ? { text } : {}) };
+  }
+
+  /** Of everything that was asked, answered and run, in the order of the tree and without times. */
+  trajectory(): string {
+    const plain = [...this.nodes]
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
+      .map(({ id, model, task, contextSha256, turns, calls, answer, outcome }) => [
+        id,
+        model,
+        task.sha256,
+        contextSha256,
+        turns.map(({ reply, code, output, problem }) => [
+          reply?.sha256,
+          code?.sha256,
+          output?.sha256,
+          problem,
+        ]),
+        [...calls]
+          .sort(
+            (a, b) => Number(a.id.slice(a.id.indexOf(":") + 1)) - Number(b.id.slice(b.id.indexOf(":") + 1)),
+          )
+          .map((call) => [call.id, call.model, call.prompt.sha256, call.answer?.sha256, call.error]),
+        answer?.sha256,
+        outcome,
+      ]);
+    return digest(JSON.stringify(plain));
+  }
+}
+
+export const digest = (text: string): string => digestOf([text]);
+
+/** The first half of the SHA-256 of a text in pieces: a large one is never copied as a whole. */
+export const digestOf = (pieces: Iterable<string>): string => {
+  const hash = createHash("sha256");
+  for (const piece of pieces) hash.update(piece);
+  return hash.digest("hex").slice(0, 32);
+};
+
+export const addCost = (entry: Cost, { usage, costUsd }: Generation): void => {
+  entry.costUsd = costUsd;
+  entry.inputTokens = usage.inputTokens;
+  entry.outputTokens = usage.outputTokens;
+};

@@ -1,0 +1,199 @@
+import { createBoundedQueue } from "../base/bounded-queue.ts";
+import { LlmcError } from "../base/error.ts";
+import { Budget } from "../llm/budget.ts";
+import type { Generation, Message, Model } from "../llm/contract.ts";
+import { createMeter, type Meter } from "../llm/metered.ts";
+import type { AnalysisParts, AnalysisRequest, Progress, TurnCounts } from "./contract.ts";
+import { digest, type TraceRecorder } from "./trace.ts";
+
+/** Interpreters of one depth that are alive at once: each is a process. Depths wait apart, so that none waits for itself. */
+const MAX_CHILDREN_AT_ONCE = 4;
+const MAX_CHILDREN_WAITING = 1000;
+/** Searches of one session at once: each is a process, or work for the thread that answers everybody. */
+const MAX_SEARCHES_AT_ONCE = 4;
+const MAX_SEARCHES_WAITING = 1000;
+/** A call ends with its connection, at once; one that does not counts as its worst case. */
+const MAX_SETTLING_MS = 1000;
+
+const tooManyChildren = (): LlmcError =>
+  new LlmcError("busy", `More than ${MAX_CHILDREN_WAITING} analyses are waiting.`, {
+    hint: "Start fewer at once.",
+  });
+
+const tooManySearches = (): LlmcError =>
+  new LlmcError("busy", `More than ${MAX_SEARCHES_WAITING} searches are waiting.`, {
+    hint: "Start fewer at once.",
+  });
+
+const noCounts = (): TurnCounts => ({
+  turns: 0,
+  without_code: 0,
+  failed_programs: 0,
+  repeated: 0,
+  refused: 0,
+  out_of_tokens: 0,
+  cut_outputs: 0,
+  rejected_answers: 0,
+  ended_interpreters: 0,
+  repeated_prompts: 0,
+  children: 0,
+});
+
+/** A model call whose answer any number of programs wait for, or will ask for later. */
+interface SharedCall {
+  readonly generation: Promise<Generation>;
+  readonly controller: AbortController;
+  waiters: number;
+}
+
+/** What all analyses of one session share: the budget, the deadline, the models, the record. */
+export class Tree {
+  readonly request: AnalysisRequest;
+  readonly parts: AnalysisParts;
+  readonly signal: AbortSignal;
+  readonly budget: Budget;
+  readonly trace: TraceRecorder;
+  readonly counts = noCounts();
+  readonly root: Model;
+  readonly sub: Model;
+  readonly #meter: Meter;
+  readonly #answered = new Map<string, SharedCall>();
+  readonly #underWay = new Set<Promise<Generation>>();
+  readonly #children: ReturnType<typeof createBoundedQueue>[] = [];
+
+  readonly #searches = createBoundedQueue(
+    () => ({ maxRunning: MAX_SEARCHES_AT_ONCE, maxWaiting: MAX_SEARCHES_WAITING }),
+    tooManySearches,
+  );
+
+  constructor(
+    request: AnalysisRequest,
+    parts: AnalysisParts,
+    models: { readonly root: Model; readonly sub: Model },
+    signal: AbortSignal,
+    trace: TraceRecorder,
+  ) {
+    this.request = request;
+    this.parts = parts;
+    this.signal = signal;
+    this.trace = trace;
+    this.root = models.root;
+    this.sub = models.sub;
+    this.budget = new Budget(request.limits);
+    this.#meter = createMeter({
+      budget: this.budget,
+      countTokens: parts.countTokens,
+      allowUnknownPrice: request.allowUnknownPrice,
+      ...(parts.onGenerated === undefined ? {} : { onGenerated: parts.onGenerated }),
+    });
+  }
+
+  inSearchSlot<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    return this.#searches.run(work, signal);
+  }
+
+  /** The next reply of a conversation. Where another one follows, the provider may keep its beginning in its cache. */
+  askTurn(
+    model: Model,
+    messages: readonly Message[],
+    depth: number,
+    signal: AbortSignal,
+  ): Promise<Generation> {
+    return this.#ask(model, messages, depth, { cachePrompt: this.request.limits.maxTurns > 1, signal });
+  }
+
+  /** The answer to a prompt that may have been given before; what failed or came back empty is asked again. */
+  askOnce(
+    model: Model,
+    messages: readonly Message[],
+    depth: number,
+    signal: AbortSignal,
+  ): { readonly generation: Promise<Generation>; readonly isRepeated: boolean } {
+    const key = digest(JSON.stringify([model.name, messages]));
+    const known = this.#answered.get(key);
+    if (known !== undefined) this.counts.repeated_prompts++;
+    const call = known ?? this.#startShared(key, model, messages, depth);
+    return { generation: this.#waitFor(key, call, signal), isRepeated: known !== undefined };
+  }
+
+  #startShared(key: string, model: Model, messages: readonly Message[], depth: number): SharedCall {
+    const controller = new AbortController();
+    const signal = AbortSignal.any([this.signal, controller.signal]);
+    // Not marked for the provider's cache: writing to it costs more than it saves where nothing follows.
+    const generation = this.#ask(model, messages, depth, { cachePrompt: false, signal });
+    const call = { generation, controller, waiters: 0 };
+    this.#answered.set(key, call);
+    const forget = (): void => this.#forget(key, call);
+    generation.then(({ text }) => (text.trim() === "" ? forget() : undefined), forget);
+    return call;
+  }
+
+  #forget(key: string, call: SharedCall): void {
+    if (this.#answered.get(key) === call) this.#answered.delete(key);
+  }
+
+  /** Several programs may wait for the same answer: the call ends when the last of them has ended. */
+  #waitFor(key: string, call: SharedCall, signal: AbortSignal): Promise<Generation> {
+    call.waiters++;
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        reject(signal.reason);
+        if (--call.waiters > 0) return;
+        this.#forget(key, call);
+        call.controller.abort(signal.reason);
+      };
+      signal.addEventListener("abort", leave, { once: true });
+      call.generation.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+    });
+  }
+
+  /** Once the signal has ended everything: waits until each call has ended and is counted. */
+  async settle(): Promise<void> {
+    const { promise: isLate, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, MAX_SETTLING_MS);
+    await Promise.race([Promise.allSettled(this.#underWay), isLate]);
+    clearTimeout(timer);
+    this.budget.failOpen();
+  }
+
+  #ask(
+    model: Model,
+    messages: readonly Message[],
+    depth: number,
+    how: { readonly cachePrompt: boolean; readonly signal: AbortSignal },
+  ): Promise<Generation> {
+    const { maxOutputTokens, callTimeoutMs } = this.request.limits;
+    const generation = this.#meter(model, {
+      messages,
+      maxOutputTokens,
+      timeoutMs: callTimeoutMs,
+      depth,
+      ...how,
+    });
+    const forget = (): void => void this.#underWay.delete(generation);
+    this.#underWay.add(generation);
+    generation.then(forget, forget);
+    return generation;
+  }
+
+  /** Runs an analysis of a depth when it is its turn. */
+  async inTurn<T>(depth: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    this.#children[depth] ??= createBoundedQueue(
+      () => ({ maxRunning: MAX_CHILDREN_AT_ONCE, maxWaiting: MAX_CHILDREN_WAITING }),
+      tooManyChildren,
+    );
+    const queue = this.#children[depth];
+    if (!queue.tryEnter("")) await queue.wait(signal, "");
+    try {
+      return await work();
+    } finally {
+      queue.release("");
+    }
+  }
+
+  report(turn: number, event: Progress["event"]): void {
+    const { calls, costUsd, budgetUsd } = this.budget.spending();
+    const { maxTurns } = this.request.limits;
+    this.request.onProgress?.({ turn, maxTurns, calls, costUsd, budgetUsd, event });
+  }
+}

@@ -1,0 +1,68 @@
+import { setImmediate as soon } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { createBoundedQueue } from "../base/bounded-queue.ts";
+import { firstToGo } from "./first-to-go.ts";
+import { createTurn } from "./turn.ts";
+
+const never = new AbortController().signal;
+
+describe("REQ-E3: the turns of programs", () => {
+  const openQueue = () => createBoundedQueue(() => ({ maxRunning: 1, maxWaiting: 10 }));
+
+  test("one that ends while it waits for its turn again does not keep it", async () => {
+    const queue = openQueue();
+    const [asked, other, last] = [createTurn(queue, "a"), createTurn(queue, "a"), createTurn(queue, "a")];
+    await asked.take(never);
+    asked.give();
+    await other.take(never);
+    const waiting = asked.take(never);
+    asked.close();
+    asked.give();
+    await waiting;
+    other.close();
+    other.give();
+    await last.take(never);
+    expect(queue.tryEnter("a")).toBe(false);
+    last.give();
+    expect(queue.tryEnter("a")).toBe(true);
+  });
+
+  test("one that ends just after its turn was granted gives it back", async () => {
+    const queue = openQueue();
+    const [asked, other] = [createTurn(queue, "a"), createTurn(queue, "a")];
+    await other.take(never);
+    const waiting = asked.take(never);
+    other.give();
+    asked.close();
+    asked.give();
+    await waiting;
+    expect(queue.tryEnter("a")).toBe(true);
+  });
+
+  test("one whose caller gives up while it waits gets the reason, and takes nothing", async () => {
+    const queue = openQueue();
+    const [asked, other] = [createTurn(queue, "a"), createTurn(queue, "a")];
+    await other.take(never);
+    const controller = new AbortController();
+    const waiting = asked.take(controller.signal);
+    controller.abort(new Error("given up"));
+    await expect(waiting).rejects.toThrow("given up");
+    other.give();
+    await soon();
+    expect(queue.tryEnter("a")).toBe(true);
+  });
+});
+
+test("REQ-D25: the principal with the most loses its oldest; what is busy stays", () => {
+  const all = new Map(
+    Object.entries({ b1: "b", a1: "a", a2: "a", a3: "a", b2: "b" }).map(([key, principal]) => [
+      key,
+      { principal, isBusy: key === "a1" },
+    ]),
+  );
+  expect(firstToGo(all)).toBe("a1");
+  expect(firstToGo(all, ({ isBusy }) => !isBusy)).toBe("a2");
+  for (const key of ["a1", "a2"]) all.delete(key);
+  expect(firstToGo(all)).toBe("b1");
+  expect(firstToGo(all, () => false)).toBeUndefined();
+});

@@ -1,0 +1,44 @@
+import { languageOf } from "./languages.ts";
+
+/** How many characters decide. */
+const HEAD_CHARS = 20_000;
+/** Lines that only this language has, before a text counts as code of it: prose quotes a line or two. */
+const MIN_LINES = 3;
+
+/** How a text of a language begins. */
+const BEGINNINGS: readonly (readonly [RegExp, string])[] = [
+  [/^\uFEFF?\s*<\?php\b/, "php"],
+  [/^\uFEFF?\s*<\?xml\b/, "xml"],
+  [/^\uFEFF?\s*<(?:!doctype html|html)\b/i, "html"],
+  [/^\uFEFF?\s*[{[]\s*(?:"[^"\n]*"\s*[:,]|[{[\]}])/, "json"],
+];
+
+/** Lines that stand in one language and in no other of these. */
+const LINES: readonly (readonly [RegExp, string])[] = [
+  [/^(?:\s*(?:async )?def \w+\(.*|class \w+.*:|from [\w.]+ import .+|if __name__ == .+)$/gm, "python"],
+  [
+    /^\s*(?:export )?(?:interface \w+.*\{|type \w+ = .*|(?:export )?(?:const|function) \w+.*: \w+.*)$/gm,
+    "typescript",
+  ],
+  [
+    /^\s*(?:import .* from ["'].+["'];?|export (?:const|function|class|default) .*|(?:const|let) .+ = .*|(?:async )?function \w+\(.*|module\.exports.*)$/gm,
+    "javascript",
+  ],
+  [/^(?:package \w+|func .*\{|type \w+ (?:struct|interface) \{|import \()$/gm, "go"],
+  [/^\s*(?:pub(?:\(\w+\))? )?(?:fn \w+.*|struct \w+.*|enum \w+.*\{|impl\b.*\{|use [\w:{}, ]+;)$/gm, "rust"],
+  [/^\s*(?:package [\w.]+;|import (?:static )?[\w.*]+;|(?:public|private|protected) .*[;{])$/gm, "java"],
+  [/^\s*#\s*include\s+[<"].+[>"]$/gm, "c"],
+];
+
+/** The language of a text that came without a name: by its first line, or by lines that are typical; undefined for prose. */
+export const detectLanguage = (text: string): string | undefined => {
+  const head = text.slice(0, HEAD_CHARS);
+  const { id } = languageOf("", head);
+  if (id !== "text") return id;
+  const begins = BEGINNINGS.find(([pattern]) => pattern.test(head));
+  if (begins !== undefined) return begins[1];
+  const [best] = LINES.map(([pattern, name]) => ({ name, lines: head.match(pattern)?.length ?? 0 })).sort(
+    (a, b) => b.lines - a.lines,
+  );
+  return best !== undefined && best.lines >= MIN_LINES ? best.name : undefined;
+};

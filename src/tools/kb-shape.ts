@@ -1,0 +1,40 @@
+import { z } from "zod";
+import type { Citation, Filters } from "../knowledge/api/contract.ts";
+
+const MAX_QUERY_CHARS = 10_000;
+
+export const queryInput = z.string().trim().min(1).max(MAX_QUERY_CHARS);
+
+const filterShape = {
+  product: z.string().max(200).optional(),
+  version: z.string().max(100).optional(),
+  semverRange: z.string().max(256).optional(),
+};
+
+export const filtersInput = z.strictObject(filterShape).optional();
+export const answerFiltersInput = z
+  .strictObject({ collection: z.string().max(64).optional(), ...filterShape })
+  .optional();
+
+export const citationShape = z.object({
+  title: z.string(),
+  anchor: z.string().optional(),
+  url: z.string().optional(),
+  license: z.string().optional(),
+  version: z.string().optional(),
+});
+
+/** Without the keys that are not set: a schema tells them apart from those that are undefined. */
+export const definedOf = <T extends object>(value: T): T =>
+  Object.fromEntries(Object.entries(value).filter(([, held]) => held !== undefined)) as T;
+
+export const toFilters = (filters: Filters | undefined): Filters | undefined =>
+  filters === undefined ? undefined : definedOf(filters);
+
+export const toCitation = (citation: Citation): Citation => definedOf({ ...citation });
+
+/** `Title (docs/install.md#L10-L20; MIT; 1.2.0)`. */
+export const renderCitation = ({ title, anchor, url, license, version }: Citation): string => {
+  const facts = [url ?? anchor, license, version].filter((fact) => fact !== undefined);
+  return facts.length === 0 ? title : `${title} (${facts.join("; ")})`;
+};

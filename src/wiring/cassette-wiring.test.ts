@@ -1,0 +1,60 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openTestApp, type TestApp } from "../../test/app.ts";
+import { js, openRlmStand, type RlmStand } from "../../test/rlm-stand.ts";
+
+const answerOf = (result: Awaited<ReturnType<RlmStand["query"]>>): unknown =>
+  result.kind === "ok" ? (result.structured as { data: { answer: string } }).data.answer : result;
+
+const finishTask = { root: (_turn: number, _shown: string, task: string) => js(`finish('${task}')`) };
+
+test("REQ-L8: analyses that are recorded at the same time keep all their answers", async () => {
+  const stand = await openRlmStand(finishTask, { rlm: 'cassette = "record"\ncassette_file = "tape.json"' });
+  const tasks = ["one", "two", "three", "four", "five"];
+  const answers = await Promise.all(tasks.map((task) => stand.query({ task, context: "text" })));
+  expect(answers.map(answerOf)).toEqual(tasks);
+  const tape = JSON.parse(readFileSync(join(stand.root, "tape.json"), "utf8"));
+  expect(tape.entries).toHaveLength(5);
+  expect(new Set(tape.trajectories).size).toBe(5);
+});
+
+test("REQ-L8: an answer that is paid for is given, though neither trace nor cassette can be written", async () => {
+  const stand = await openRlmStand(finishTask, {
+    files: { "a-file": "" },
+    rlm: 'cassette = "record"\ncassette_file = "missing/tape.json"\ntrace_enabled = true\ntrace_dir = "a-file/traces"',
+  });
+  const result = await stand.query({ task: "paid", context: "text" });
+  expect(answerOf(result)).toBe("paid");
+  const logs = await stand.logs();
+  expect(logs).toContain("the trace could not be written");
+  expect(logs).toContain("the cassette could not be written");
+});
+
+test("REQ-L8: a file that is no cassette is refused before a model is asked", async () => {
+  const stand = await openRlmStand(finishTask, {
+    files: { "tape.json": "[]" },
+    rlm: 'cassette = "record"\ncassette_file = "tape.json"',
+  });
+  expect(await stand.errorCode("rlm_query", { task: "t", context: "text" })).toBe("config_invalid");
+  expect(stand.server.requests).toHaveLength(0);
+  expect(readFileSync(join(stand.root, "tape.json"), "utf8")).toBe("[]");
+});
+
+test("REQ-L8: the client's own model is recorded, and replayed without a client", async () => {
+  const tape = (await openTestApp()).root;
+  const open = (cassette: string): Promise<TestApp> =>
+    openTestApp({
+      config: `[mcp]\nmode = "classic"\n[mcp.llm]\nprices = ["sampling/client=1/1"]\n[mcp.rlm]\nroot_model = "sampling/client"\nprofile = "unrestricted"\ncassette = "${cassette}"\ncassette_file = "${tape}/tape.json"`,
+    });
+  const args = { task: "what?", context: "a short text" };
+  const recorder = await open("record");
+  const asked = await recorder.ask("rlm_query", args, { canAsk: () => true });
+  if (asked.kind !== "questions") throw new Error("the client was not asked");
+  const content = { type: "text", text: js("finish('from the client')") };
+  const answers = { [Object.keys(asked.questions)[0] ?? ""]: { role: "assistant", content } };
+  const result = await recorder.ask("rlm_query", args, { canAsk: () => true, answers, state: asked.state });
+  expect(answerOf(result)).toBe("from the client");
+  expect(existsSync(join(tape, "tape.json"))).toBe(true);
+  expect(answerOf(await (await open("strict")).ask("rlm_query", args))).toBe("from the client");
+});

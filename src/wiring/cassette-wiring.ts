@@ -1,0 +1,124 @@
+import { resolve } from "node:path";
+import { LlmcError, toLlmcError } from "../base/error.ts";
+import { systemErrorCode } from "../base/system-error.ts";
+import type { Loaded } from "../config/load.ts";
+import { readOwnFileSoon } from "../host/own-files/read-own-file.ts";
+import { replaceFile } from "../host/own-files/replace-file.ts";
+import type { Locks } from "../host/state/locks/locks.ts";
+import { type Cassette, EMPTY_CASSETTE, parseCassette, recordModels, replayModels } from "../llm/cassette.ts";
+import type { Models } from "../llm/contract.ts";
+import { SAMPLING_MODEL } from "../llm/model-name.ts";
+import { type ModelSettings, pricedOf } from "../llm/models.ts";
+import { worstPriceOf } from "../llm/prices.ts";
+import type { Log } from "../observe/log.ts";
+import { clientCostUsd } from "./sampling-wiring.ts";
+
+/** The models of one analysis, and what is to be done when it has ended. */
+export interface CassetteModels {
+  readonly models: Models;
+  finish(trajectory: string): Promise<void>;
+}
+
+interface CassetteParts {
+  readonly root: string;
+  readonly config: () => Loaded["config"];
+  readonly locks: Locks;
+  readonly log: Log;
+}
+
+const MAX_CASSETTE_BYTES = 256 * 1024 * 1024;
+const PRIVATE_MODE = 0o600;
+
+const readCassette = async (file: string): Promise<Cassette> => {
+  try {
+    return parseCassette((await readOwnFileSoon(file, { maxBytes: MAX_CASSETTE_BYTES })).toString("utf8"));
+  } catch (thrown) {
+    if (thrown instanceof LlmcError) throw thrown;
+    throw new LlmcError("config_invalid", "The cassette cannot be read.", {
+      hint: "mcp.rlm.cassette_file names it; record one first.",
+      cause: thrown,
+    });
+  }
+};
+
+const readOrBegin = (file: string): Promise<Cassette> =>
+  readCassette(file).catch((thrown: unknown) => {
+    if (systemErrorCode(toLlmcError(thrown).cause) === "ENOENT") return EMPTY_CASSETTE;
+    throw thrown;
+  });
+
+const record = async (
+  models: Models,
+  file: string,
+  { locks, log }: Pick<CassetteParts, "locks" | "log">,
+  correlationId: string,
+): Promise<CassetteModels> => {
+  // A file that is no cassette is refused before anything is spent.
+  await readOrBegin(file);
+  const entries: Cassette["entries"][number][] = [];
+  const append = async (trajectory: string): Promise<void> => {
+    const before = await readOrBegin(file);
+    const cassette: Cassette = {
+      ...before,
+      entries: [...before.entries, ...entries],
+      trajectories: [...before.trajectories, trajectory],
+    };
+    await replaceFile(file, `${JSON.stringify(cassette)}\n`, PRIVATE_MODE);
+  };
+  return {
+    models: recordModels(models, (entry) => void entries.push(entry)),
+    finish: (trajectory) =>
+      // The answer is paid for: its caller gets it, whether or not it could be recorded.
+      locks
+        .hold([file], () => append(trajectory))
+        .catch((thrown: unknown) => {
+          const { code } = toLlmcError(thrown);
+          log.warn({ correlation_id: correlationId, code }, "the cassette could not be written");
+        }),
+  };
+};
+
+const otherCourse = (reason: string): LlmcError =>
+  new LlmcError("internal_error", `The replay differs from what was recorded: ${reason}.`, {
+    retryable: false,
+  });
+
+const replay = async (
+  file: string,
+  isStrict: boolean,
+  settings: () => ModelSettings,
+): Promise<CassetteModels> => {
+  const cassette = await readCassette(file);
+  const { models, unused } = replayModels(cassette, async (name, input, output) =>
+    name === SAMPLING_MODEL
+      ? clientCostUsd(settings(), input, output)
+      : worstPriceOf(pricedOf(name, settings()), input, output),
+  );
+  return {
+    models,
+    finish: async (trajectory) => {
+      if (!isStrict) return;
+      if (!cassette.trajectories.includes(trajectory)) throw otherCourse("it took another course");
+      if (cassette.trajectories.length === 1 && unused() > 0)
+        throw otherCourse(`${unused()} answers were not used`);
+    },
+  };
+};
+
+/** The models of an analysis by the operator's choice: as they are, recorded, or from a cassette. */
+export const openCassette = async (
+  models: Models,
+  parts: CassetteParts,
+  correlationId: string,
+  settings: () => ModelSettings,
+): Promise<CassetteModels> => {
+  const { rlm } = parts.config().mcp;
+  if (rlm.cassette === "off") return { models, finish: async () => {} };
+  if (rlm.cassette_file === "") {
+    throw new LlmcError("config_invalid", "mcp.rlm.cassette needs mcp.rlm.cassette_file.");
+  }
+  const file = resolve(parts.root, rlm.cassette_file);
+  return rlm.cassette === "record"
+    ? record(models, file, parts, correlationId)
+    : replay(file, rlm.cassette === "strict", settings);
+};

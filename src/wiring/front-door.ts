@@ -1,0 +1,161 @@
+import { acceptInherited } from "../host/net/link-sockets.ts";
+import { newId } from "../host/os/lazy-builtins.ts";
+import { createCoreConnections } from "../link/core-connections.ts";
+import { createFrontEvents } from "../link/front-events.ts";
+import { createGate } from "../link/gate.ts";
+import { LinkBroken } from "../link/link-broken.ts";
+import { createLinkClient, type LinkClient } from "../link/link-client.ts";
+import type { FrontHello, RelayRecord } from "../link/relay-records.ts";
+import { createRemoteCore } from "../link/remote-core.ts";
+import type { Snapshot } from "../link/snapshot.ts";
+import { createStateCodec } from "../mcp/questions.ts";
+import { RelayTransport } from "../mcp/relay-transport.ts";
+import { serveConnection } from "../mcp/stdio.ts";
+import { describeCause } from "../observe/cause.ts";
+import type { RecordWriter } from "./record-writer.ts";
+import { VERSION } from "./version.ts";
+
+const MAX_LOG_CHARS = 500;
+const MAX_LOG_ENTRIES = 100;
+const LOG_MS = 100;
+
+/** What the front has to say goes to the core's log, a few lines at a time. */
+const createFrontLog = (link: () => LinkClient) => {
+  let entries: { readonly level: "warn" | "error"; readonly message: string }[] = [];
+  const flush = (): void => {
+    const body = JSON.stringify({ entries });
+    entries = [];
+    void link()
+      .post("/v1/log", body)
+      .catch(() => {});
+  };
+  return (level: "warn" | "error", message: string): void => {
+    if (entries.length >= MAX_LOG_ENTRIES) return;
+    if (entries.length === 0) setTimeout(flush, LOG_MS);
+    entries.push({ level, message: message.slice(0, MAX_LOG_CHARS) });
+  };
+};
+
+/** The core connects; a front can only wait for it. */
+const openLink = ({ token, listener }: FrontHello) => {
+  const connections = createCoreConnections(token);
+  const stop = listener === null ? () => {} : acceptInherited(listener, connections.add, () => {});
+  const link = createLinkClient({ token, connect: connections.take });
+  return {
+    link,
+    close: (): void => {
+      stop();
+      link.close();
+      connections.close();
+    },
+  };
+};
+
+const RETRY_MS = 50;
+
+/** Agrees with each core on how to speak to it, before anything else is asked of it. */
+const createMeeting = (link: LinkClient, gate: ReturnType<typeof createGate>, { send }: RecordWriter) => {
+  let expected: number | undefined;
+  const meet = async (generation: number): Promise<void> => {
+    try {
+      await link.greet();
+    } catch (thrown) {
+      if (expected !== generation) return;
+      if (thrown instanceof LinkBroken) setTimeout(() => void meet(generation), RETRY_MS);
+      else await send("F", []);
+      return;
+    }
+    if (expected !== generation) return;
+    gate.up(generation);
+    await send("O", [generation]);
+  };
+  return {
+    up: (generation: number): void => {
+      if (expected === generation) return;
+      expected = generation;
+      void meet(generation);
+    },
+    down: (): void => {
+      expected = undefined;
+      gate.down();
+    },
+  };
+};
+
+/** Everything of a front, once it knows who it is. */
+const openDoor = (hello: FrontHello, writer: RecordWriter) => {
+  const gate = createGate();
+  const { link, close } = openLink(hello);
+  const asked = new Set<number>();
+  let current = 0;
+  const log = createFrontLog(() => link);
+  const events = createFrontEvents({
+    link: () => link,
+    seen: () => hello.seen,
+    onSeen: (text) => void writer.send("V", [text]),
+    isCurrent: (generation) => generation === current && gate.isUp(),
+  });
+  const transport = new RelayTransport({
+    front: hello.front,
+    send: writer.send,
+    isAsked: (n) => asked.has(n),
+    onRefused: (reason) => log("warn", `message refused: ${reason}`),
+  });
+  const core = createRemoteCore({
+    link,
+    snapshot: events.snapshot,
+    reachable: async () => {
+      await writer.room();
+      await gate.reachable();
+    },
+    onBroken: gate.broken,
+    generationOf: (n) => transport.generationOf(n),
+    isRepeated: (n) => transport.isRepeated(n),
+    onAsked: (n) => void asked.add(n),
+    onSettled: (n) => {
+      asked.delete(n);
+      transport.settled(n);
+    },
+    onListChanged: events.onListChanged,
+    onResourceUpdated: events.onResourceUpdated,
+  });
+  gate.onUp((generation) => {
+    current = generation;
+    void events.run(generation);
+  });
+  const door = serveConnection(
+    {
+      core,
+      version: VERSION,
+      codec: createStateCodec(() => Buffer.from(hello.stateKey, "base64")),
+      onError: (error) => log("warn", `message refused: ${JSON.stringify(describeCause(error))}`),
+      newId,
+    },
+    transport,
+    () => hello.session,
+    events.known,
+  );
+  return { core: createMeeting(link, gate, writer), events, transport, door, close };
+};
+
+/** The part of a front that speaks the whole protocol, with the MCP library. */
+export const openFrontDoor = (hello: FrontHello, writer: RecordWriter) => {
+  const { core, events, transport, door, close } = openDoor(hello, writer);
+  return {
+    take: (record: RelayRecord): void => {
+      const { kind, fields, payload } = record;
+      if (kind === "U") core.up(Number(fields[0]));
+      else if (kind === "N") core.down();
+      else if (kind === "C") events.learn(JSON.parse(payload.toString("utf8")) as Snapshot);
+      else if (kind === "P") void writer.send("H", []);
+      else transport.receive(record);
+    },
+    close: async (): Promise<void> => {
+      await door.close();
+      core.down();
+      close();
+    },
+  };
+};
+
+export type FrontDoor = ReturnType<typeof openFrontDoor>;

@@ -1,0 +1,115 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createInstallation, type Installation } from "../installation.ts";
+import type { ServerProcess } from "../server.ts";
+import { coreOf } from "../server-parts.ts";
+import { createWorkspace, type Workspace } from "../workspace.ts";
+
+/** As a front sends it for line `n`. */
+const call = (n: number, tool: string, args: object, origin: object = {}): object => ({
+  n,
+  round: 0,
+  generation: 1,
+  origin: {
+    agentId: "a",
+    sessionId: "s",
+    model: "m",
+    budgetProfile: "",
+    correlationId: "12345678",
+    route: null,
+    traceparent: null,
+    progress: false,
+    asks: [],
+    answers: null,
+    state: null,
+    ...origin,
+  },
+  work: { method: "call", tool, args },
+});
+
+describe("FAIL-H1 REQ-I1 a hostile program in the place of the front, under the real supervisor and core", () => {
+  let installation: Installation;
+  let workspace: Workspace;
+  let server: ServerProcess;
+  let lines = 1_000_000;
+
+  beforeAll(async () => {
+    installation = await createInstallation();
+    await installation.write(
+      "src/front.ts",
+      await readFile(join(import.meta.dirname, "hostile-front-main.ts"), "utf8"),
+    );
+    workspace = await createWorkspace({ "a.txt": "hello\n", ".env": "SECRET=1\n" });
+    server = await workspace.start({
+      command: [installation.launcher],
+      args: ["--set", "mcp.subprocess=true"],
+      handshake: false,
+    });
+  });
+  afterAll(async () => {
+    await workspace.remove();
+    await installation[Symbol.asyncDispose]();
+  });
+
+  const attack = async (method: string, params: Readonly<Record<string, unknown>> = {}): Promise<unknown> =>
+    (await server.request(method, params, 20_000)).result?.["result"];
+  const ask = async (tool: string, args: object, origin?: object): Promise<string> =>
+    String(await attack("ask", { body: call(++lines, tool, args, origin) }));
+
+  test("gets what the caller could have had", async () => {
+    expect(await ask("read_file", { path: "a.txt" })).toContain("hello");
+  });
+
+  test.each([
+    ["a secret of the workspace", ".env"],
+    ["a file outside", "/etc/passwd"],
+  ])("does not get %s from the core", async (_what, path) => {
+    const text = await ask("read_file", { path });
+    expect(text).toContain("path_denied");
+    expect(text).not.toContain("SECRET");
+  });
+
+  test.each(["principal", "owner", "transport"])("cannot choose the %s of a caller", async (field) => {
+    expect(await ask("read_file", { path: "a.txt" }, { [field]: "admin" })).toContain("malformed");
+  });
+
+  test("reads no file itself, and connects to no socket", async () => {
+    const other = createServer().listen(join(workspace.root, "other.sock"));
+    await once(other, "listening");
+    expect(await attack("read", { path: "/etc/passwd" })).toBe("ERR_ACCESS_DENIED");
+    expect(await attack("connect", { path: join(workspace.root, "other.sock") })).toBe("EACCES");
+    other.close();
+  });
+
+  test("is not served in a version of the link that nobody agreed on", async () => {
+    expect(await attack("versions")).toEqual([422, 422, 422]);
+  });
+
+  test("gets so many connections and no more, and the core goes on", async () => {
+    const core = coreOf(server);
+    expect(await attack("hoard")).toBe(13);
+    expect(coreOf(server)).toBe(core);
+    // The next front has its own.
+    await attack("break").catch(() => {});
+    expect(await ask("read_file", { path: "a.txt" })).toContain("hello");
+  });
+
+  test("records about lines that are not its own, and fields without sense, change nothing", async () => {
+    expect(await attack("confuse")).toBe("confused");
+    expect(await ask("read_file", { path: "a.txt" })).toContain("hello");
+    expect(server.strays).toEqual([]);
+  });
+
+  test("FAIL-D7 what it has the supervisor keep is bounded: it is ended, and the line is not read again", async () => {
+    const before = server.messages.length;
+    const wasRefused = (): boolean =>
+      server.messages.slice(before).some(({ id }) => String(id).startsWith("refused"));
+    server.request("hold").catch(() => {});
+    await server.until(wasRefused, "the answer to the line");
+    expect(await server.residentBytes()).toBeLessThan(250_000_000);
+    expect(await ask("read_file", { path: "a.txt" })).toContain("hello");
+  });
+});
