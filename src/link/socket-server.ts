@@ -104,9 +104,12 @@ export const createSocketServer = (parts: SocketServerParts): Server => {
       const age = performance.now() - (since.get(request.socket) ?? 0);
       if (age > MAX_CONNECTION_MS) response.setHeader("connection", "close");
       response.setHeader(SCHEMA_HEADER, schemaText());
-      setTimeout(() => {
-        if (!request.complete) request.socket.destroy();
+      // A request that ended early has no socket any more.
+      const { socket } = request;
+      const slow = setTimeout(() => {
+        if (!request.complete) socket.destroy();
       }, parts.maxRequestMs ?? MAX_REQUEST_MS).unref();
+      request.once("close", () => clearTimeout(slow));
       void parts.answer(request, response).catch((thrown: unknown) => fail(thrown, true));
     },
   );

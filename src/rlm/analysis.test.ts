@@ -180,7 +180,7 @@ finish(firm + " " + hits.map(({ text }) => text.split(" ")[0]).join(" "))`),
     expect(seen[1]).toContain("processor time");
     expect(seen[1]).toContain("your variables are lost");
     expect(seen[2]).toMatch(/memory|unexpectedly/);
-    expect(seen[3]).toMatch(/processor time|memory|unexpectedly|Error: null/);
+    expect(seen[3]).toMatch(/processor time|memory|unexpectedly/);
     expect(seen[4]).toContain("undefined undefined undefined undefined undefined");
     expect(seen[5]).toContain("There is no such function");
   });

@@ -267,6 +267,18 @@ describe.each(RUNNERS)("REQ-E4 REQ-T5 the contract of runners: %s", (_name, runn
   });
 });
 
+test("FAIL-G2: memory that jobs of promises use up is reported as such, not as a promise that nothing settles", async () => {
+  const guest = await createQuickJsRunner({ startGuest, memoryBytes }).start();
+  onTestFinished(() => guest.kill());
+  const endWith = async (code: string): Promise<string | undefined> => {
+    const limits = { ...LIMITS, cpuMs: 60_000, timeoutMs: 60_000 };
+    const { error } = await guest.run({ language: "javascript", code, inputs: "{}", limits }, answers, never);
+    return error?.message;
+  };
+  expect(await endWith("const spin = () => Promise.resolve().then(spin); await spin()")).toBe("out of memory");
+  expect(await endWith("await new Promise(() => {})")).toContain("nothing will settle");
+});
+
 test.runIf(pyodide !== undefined)(
   "REQ-D9: the first Python on a machine says that it makes a snapshot",
   async () => {

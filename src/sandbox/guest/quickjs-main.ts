@@ -69,16 +69,11 @@ const finish = (ended: Pick<Extract<FromGuest, { type: "done" }>, "result" | "er
   });
 };
 
-const NEVER_SETTLES = {
-  name: "Error",
-  message: "The program waits for a promise that nothing will settle.",
-};
-
 /** As in Node, a program ends when nothing is left to wait for; an error ends it at once. */
 const conclude = (standing: Standing): void => {
   if (standing.is === "failed") finish({ error: standing.error });
   else if (calls.size === 0 && timers.size === 0)
-    finish(standing.is === "pending" ? { error: NEVER_SETTLES } : { result: standing.result });
+    finish(standing.is === "pending" ? { error: vm.neverSettles() } : { result: standing.result });
 };
 
 const advance = (): void => {

@@ -14,7 +14,9 @@ import { WEB_PRELUDE } from "./web-prelude.ts";
 /** WebAssembly has no type in Node's library. */
 const { WebAssembly } = globalThis as unknown as {
   readonly WebAssembly: {
-    readonly Memory: new (bounds: { readonly initial: number; readonly maximum: number }) => never;
+    readonly Memory: new (bounds: { readonly initial: number; readonly maximum: number }) => {
+      grow(pages: number): number;
+    };
   };
 };
 const PAGE_BYTES = 65_536;
@@ -25,6 +27,12 @@ const STACK_BYTES = 128 * 1024;
 /** JS_EVAL_FLAG_ASYNC of quickjs.h: a script with top-level `await`, whose last expression is the result. */
 const ASYNC_SCRIPT = 1 << 7;
 const PROGRAM = "program";
+const NEVER_SETTLES: ProgramError = {
+  name: "Error",
+  message: "The program waits for a promise that nothing will settle.",
+};
+/** As the interpreter itself says it where it can. */
+const OUT_OF_MEMORY: ProgramError = { name: "InternalError", message: "out of memory" };
 
 /** What a program reaches outside of the interpreter; all of it takes and gives text and numbers. */
 export interface Bridge {
@@ -36,6 +44,11 @@ export interface Bridge {
 }
 
 export interface Vm {
+  /**
+   * What a program is told that waits for nothing. The interpreter drops the job of a promise for which there is no memory,
+   * and tells nobody.
+   */
+  neverSettles(): ProgramError;
   begin(inputs: string): void;
   /** Starts a program. Where it shares its variables, later ones may declare them again. */
   evaluate(code: string, sharesVariables: boolean): void;
@@ -54,7 +67,13 @@ export type Standing =
 
 const importFile = async <T>(file: string): Promise<T> => (await import(pathToFileURL(file).href)) as T;
 
-const loadRuntime = async ({ memoryBytes, quickJs }: GuestSettings): Promise<QuickJSRuntime> => {
+interface Runtime {
+  readonly runtime: QuickJSRuntime;
+  /** Full, if it could not grow when it was last asked to. */
+  readonly memory: { isFull: boolean };
+}
+
+const loadRuntime = async ({ memoryBytes, quickJs }: GuestSettings): Promise<Runtime> => {
   if (quickJs === undefined) throw new Error("the files of the interpreter are not named");
   const { newQuickJSWASMModuleFromVariant, newVariant } = await importFile<
     typeof import("quickjs-emscripten-core")
@@ -65,10 +84,20 @@ const loadRuntime = async ({ memoryBytes, quickJs }: GuestSettings): Promise<Qui
     initial: INITIAL_PAGES,
     maximum: Math.max(INITIAL_PAGES, Math.floor(memoryBytes / PAGE_BYTES)),
   });
-  const module = await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmMemory }));
+  const grow = wasmMemory.grow.bind(wasmMemory);
+  const memory = { isFull: false };
+  wasmMemory.grow = (pages) => {
+    memory.isFull = true;
+    const before = grow(pages);
+    memory.isFull = false;
+    return before;
+  };
+  const module = await newQuickJSWASMModuleFromVariant(
+    newVariant(variant, { wasmMemory: wasmMemory as never }),
+  );
   const runtime = module.newRuntime();
   runtime.setMaxStackSize(STACK_BYTES);
-  return runtime;
+  return { runtime, memory };
 };
 
 const bridgeHandle = (context: QuickJSContext, bridge: Bridge): QuickJSHandle => {
@@ -90,7 +119,7 @@ const bridgeHandle = (context: QuickJSContext, bridge: Bridge): QuickJSHandle =>
 
 /** The interpreter with its surroundings, ready for a program. */
 export const createVm = async (settings: GuestSettings, bridge: Bridge): Promise<Vm> => {
-  const runtime = await loadRuntime(settings);
+  const { runtime, memory } = await loadRuntime(settings);
   const context = runtime.newContext();
   let main: QuickJSHandle | undefined;
   let failed: ProgramError | undefined;
@@ -116,13 +145,15 @@ export const createVm = async (settings: GuestSettings, bridge: Bridge): Promise
     );
   };
   const describe = (thrown: QuickJSHandle): ProgramError => {
+    // What is thrown where there is no memory for an error.
+    if (memory.isFull && context.sameValue(thrown, context.null)) return OUT_OF_MEMORY;
     const answer = context
       .getProp(surroundings, "describe")
       .consume((work) => context.callFunction(work, context.undefined, thrown));
     thrown.dispose();
     if (answer.error !== undefined) {
       answer.error.dispose();
-      return { name: "InternalError", message: "out of memory, or an error that cannot be shown" };
+      return memory.isFull ? OUT_OF_MEMORY : { name: "InternalError", message: "an error that cannot be shown" };
     }
     const described = answer.value.consume((text) => context.getString(text));
     return toProgramError(JSON.parse(described) as Described, written);
@@ -141,7 +172,9 @@ export const createVm = async (settings: GuestSettings, bridge: Bridge): Promise
   };
 
   return {
+    neverSettles: () => (memory.isFull ? OUT_OF_MEMORY : NEVER_SETTLES),
     begin: (inputs) => {
+      memory.isFull = false;
       failed = undefined;
       main?.dispose();
       main = undefined;
