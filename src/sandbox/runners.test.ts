@@ -275,7 +275,9 @@ test("FAIL-G2: memory that jobs of promises use up is reported as such, not as a
     const { error } = await guest.run({ language: "javascript", code, inputs: "{}", limits }, answers, never);
     return error?.message;
   };
-  expect(await endWith("const spin = () => Promise.resolve().then(spin); await spin()")).toBe("out of memory");
+  expect(await endWith("const spin = () => Promise.resolve().then(spin); await spin()")).toBe(
+    "out of memory",
+  );
   expect(await endWith("await new Promise(() => {})")).toContain("nothing will settle");
 });
 

@@ -14,7 +14,10 @@ import { WEB_PRELUDE } from "./web-prelude.ts";
 /** WebAssembly has no type in Node's library. */
 const { WebAssembly } = globalThis as unknown as {
   readonly WebAssembly: {
-    readonly Memory: new (bounds: { readonly initial: number; readonly maximum: number }) => {
+    readonly Memory: new (bounds: {
+      readonly initial: number;
+      readonly maximum: number;
+    }) => {
       grow(pages: number): number;
     };
   };
@@ -153,7 +156,9 @@ export const createVm = async (settings: GuestSettings, bridge: Bridge): Promise
     thrown.dispose();
     if (answer.error !== undefined) {
       answer.error.dispose();
-      return memory.isFull ? OUT_OF_MEMORY : { name: "InternalError", message: "an error that cannot be shown" };
+      return memory.isFull
+        ? OUT_OF_MEMORY
+        : { name: "InternalError", message: "an error that cannot be shown" };
     }
     const described = answer.value.consume((text) => context.getString(text));
     return toProgramError(JSON.parse(described) as Described, written);
