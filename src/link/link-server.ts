@@ -123,16 +123,23 @@ const serveStream = (parts: LinkServerParts, open: ByteBudget, socket: Duplex): 
       stop = serveRequest(parts, body, send);
       if (!isDone) listening.add(stop);
     } catch (thrown) {
-      const error = toLlmcError(thrown);
-      parts.onRefused(error.message);
-      socket.write(encodeFrame(stream, JSON.stringify({ error: toWireError(error) }), "refused"));
+      refuse(stream, toLlmcError(thrown));
     }
+  };
+  const refuse = (stream: number, error: LlmcError): void => {
+    parts.onRefused(error.message);
+    socket.write(encodeFrame(stream, JSON.stringify({ error: toWireError(error) }), "refused"));
   };
   const read = createFrameReader({
     maxBytes: parts.maxBodyBytes,
     onFrame: answer,
-    onBroken: () => {
-      parts.onRefused("a frame of the link is too long, or malformed");
+    onOversize: (stream) => refuse(stream, new LlmcError("file_too_large", "The request is too large.")),
+    onSkipped: (bytes) => {
+      unread -= bytes;
+      open.give(bytes);
+    },
+    onMalformed: () => {
+      parts.onRefused("a frame of the link is malformed");
       socket.destroy();
     },
   });

@@ -1,5 +1,6 @@
 import { request as httpRequest } from "node:http";
 import type { Socket } from "node:net";
+import { LlmcError } from "../base/error.ts";
 import { failureOf, LinkBroken } from "./link-broken.ts";
 import { createFrameReader, encodeFrame, STREAM_PATH, STREAM_PROTOCOL } from "./stream-frames.ts";
 import { isLast, type WireLine } from "./wire.ts";
@@ -93,7 +94,11 @@ export const createStreamClient = (parts: StreamParts) => {
     const read = createFrameReader({
       maxBytes: () => MAX_LINE_BYTES,
       onFrame: (stream, payload, kind) => take(connection, stream, payload, kind === "refused"),
-      onBroken: () => end(connection, "not an answer of the core"),
+      onOversize: (stream) => {
+        connection.pending.get(stream)?.reject(new LlmcError("file_too_large", "The answer is too large."));
+        connection.pending.delete(stream);
+      },
+      onMalformed: () => end(connection, "not an answer of the core"),
     });
     socket.setNoDelay(true);
     socket.setTimeout(IDLE_MS, () => {

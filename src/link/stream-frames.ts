@@ -21,19 +21,33 @@ export const encodeFrame = (stream: number, text: string, kind: FrameKind = "lin
 interface FrameReader {
   readonly maxBytes: () => number;
   readonly onFrame: (stream: number, payload: Buffer, kind: FrameKind) => void;
-  /** The frame is longer than allowed, or not one of ours; what follows it cannot be read. */
-  readonly onBroken: () => void;
+  /** A frame is longer than allowed. Its bytes are skipped as they come; the others are read. */
+  readonly onOversize: (stream: number) => void;
+  /** Bytes that belong to no frame that is passed on. */
+  readonly onSkipped?: (bytes: number) => void;
+  /** Not a frame of ours; what follows it cannot be read. */
+  readonly onMalformed: () => void;
 }
 
 /** Takes chunks as they come and passes on whole frames. */
-export const createFrameReader = ({ maxBytes, onFrame, onBroken }: FrameReader) => {
+export const createFrameReader = (reader: FrameReader) => {
+  const { maxBytes, onFrame, onOversize, onSkipped, onMalformed } = reader;
   let parts: Buffer[] = [];
   let size = 0;
   /** Bytes until there is something to read: a long frame is put together once, not with every chunk. */
   let needed = HEAD_BYTES;
+  /** Bytes of an oversize frame that are still to come. */
+  let toSkip = 0;
   let isBroken = false;
-  return (chunk: Buffer): void => {
-    if (isBroken) return;
+  const skip = (chunk: Buffer): Buffer => {
+    const skipped = Math.min(toSkip, chunk.length);
+    toSkip -= skipped;
+    if (skipped > 0) onSkipped?.(skipped);
+    return chunk.subarray(skipped);
+  };
+  return (received: Buffer): void => {
+    const chunk = skip(received);
+    if (isBroken || chunk.length === 0) return;
     parts.push(chunk);
     size += chunk.length;
     if (size < needed) return;
@@ -41,17 +55,24 @@ export const createFrameReader = ({ maxBytes, onFrame, onBroken }: FrameReader) 
     needed = HEAD_BYTES;
     while (rest.length >= HEAD_BYTES) {
       const length = rest.readUInt32BE(0);
+      const stream = rest.readUInt32BE(4);
       const kind = KINDS[rest.readUInt8(8)];
-      if (length > maxBytes() || kind === undefined) {
+      if (kind === undefined) {
         isBroken = true;
-        onBroken();
+        onMalformed();
         return;
+      }
+      if (length > maxBytes()) {
+        onOversize(stream);
+        toSkip = HEAD_BYTES + length;
+        rest = skip(rest);
+        continue;
       }
       if (rest.length < HEAD_BYTES + length) {
         needed = HEAD_BYTES + length;
         break;
       }
-      onFrame(rest.readUInt32BE(4), rest.subarray(HEAD_BYTES, HEAD_BYTES + length), kind);
+      onFrame(stream, rest.subarray(HEAD_BYTES, HEAD_BYTES + length), kind);
       rest = rest.subarray(HEAD_BYTES + length);
     }
     parts = rest.length === 0 ? [] : [rest];

@@ -39,7 +39,8 @@ const MAX_CONTROL_BYTES = 1_048_576;
 /** Requests whose answers the client does not have yet; the supervisor reads fewer lines than that ahead. */
 const MAX_ENTRIES = 10_000;
 const MAX_RESULT_BYTES = 64 * 1024 * 1024;
-/** A request of the front is a frame of the client in other words. */
+/** A request of the front is a frame of the client that was read and written again: `1e20` has 21 characters then. */
+const REWRITTEN = 5;
 const WRAPPING_BYTES = 1_048_576;
 
 /** Keeps the supervisor and the fronts informed of what clients may list. */
@@ -135,7 +136,7 @@ const openLink = (app: App, hello: CoreHello, control: Control, report: ReturnTy
     admitConnection: (socket) => fronts.use(socket),
     onLog: (level, message) => log[level]({ front: cleanName(message) }, "from the front"),
     onRefused: (reason) => app.refusals.record("malformed", { transport: "stdio", detail: reason }),
-    maxBodyBytes: () => app.config.current().config.mcp.limits.max_frame_bytes + WRAPPING_BYTES,
+    maxBodyBytes: () => REWRITTEN * app.config.current().config.mcp.limits.max_frame_bytes + WRAPPING_BYTES,
   });
   const fronts = createFrontConnections({
     server,

@@ -14,6 +14,7 @@ import { createSealedState } from "../../src/link/sealed-state.ts";
 import {
   createFrameReader,
   encodeFrame,
+  HEAD_BYTES,
   STREAM_PATH,
   STREAM_PROTOCOL,
 } from "../../src/link/stream-frames.ts";
@@ -105,7 +106,8 @@ const sendFrame = (body: string, headers: Readonly<Record<string, string>>): Pro
         "data",
         createFrameReader({
           maxBytes: () => 10_000_000,
-          onBroken: () => reject(new Error("not a frame")),
+          onOversize: () => reject(new Error("a long frame")),
+          onMalformed: () => reject(new Error("not a frame")),
           onFrame: (_stream, payload, kind) => {
             const text = payload.toString("utf8");
             const { error } = JSON.parse(text) as { error?: { code: ErrorCode } };
@@ -326,16 +328,25 @@ describe("FAIL-D2 REQ-I6 the link is fuzzed", () => {
 });
 
 describe("FAIL-D2 frames of an upgraded connection", () => {
-  test("come whole, however they are cut", () => {
-    const texts = ["", "a", "é".repeat(70_000), "{}"];
+  test("come whole, however they are cut, and without those that are too long", () => {
+    const texts = ["", "a", "x".repeat(200_000), "é".repeat(40_000), "y".repeat(100_001), "{}"];
     const bytes = Buffer.concat(texts.map((text, stream) => encodeFrame(stream, text)));
+    const expected = texts.map((text, stream) =>
+      text.length > 100_000 ? `${stream} is long` : `${stream}:${text}`,
+    );
+    const long = texts.filter((text) => text.length > 100_000);
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 60_000 }), { maxLength: 20 }), (cuts) => {
         const got: string[] = [];
+        let skipped = 0;
         const read = createFrameReader({
-          maxBytes: () => 1_000_000,
+          maxBytes: () => 100_000,
           onFrame: (stream, payload) => got.push(`${stream}:${payload.toString("utf8")}`),
-          onBroken: () => got.push("broken"),
+          onOversize: (stream) => got.push(`${stream} is long`),
+          onSkipped: (count) => {
+            skipped += count;
+          },
+          onMalformed: () => got.push("broken"),
         });
         let at = 0;
         for (const length of cuts) {
@@ -343,26 +354,31 @@ describe("FAIL-D2 frames of an upgraded connection", () => {
           at += length;
         }
         if (at < bytes.length) read(bytes.subarray(at));
-        expect(got).toEqual(texts.map((text, stream) => `${stream}:${text}`));
+        expect(got).toEqual(expected);
+        expect(skipped).toBe(long.reduce((sum, { length }) => sum + HEAD_BYTES + length, 0));
       }),
       { numRuns: rounds(30, 300) },
     );
   });
 
-  test("end where one is too long or of no kind, and nothing after it is read", () => {
+  test("end where one is of no kind, and nothing after it is read", () => {
     const got: string[] = [];
-    const reader = () =>
-      createFrameReader({
-        maxBytes: () => 10,
-        onFrame: (_stream, payload) => got.push(payload.toString("utf8")),
-        onBroken: () => got.push("broken"),
-      });
-    const long = reader();
-    long(encodeFrame(1, "x".repeat(11)));
-    long(encodeFrame(2, "after"));
+    const read = createFrameReader({
+      maxBytes: () => 10,
+      onFrame: (_stream, payload) => got.push(payload.toString("utf8")),
+      onOversize: () => got.push("long"),
+      onMalformed: () => got.push("broken"),
+    });
     const strange = encodeFrame(1, "x");
     strange.writeUInt8(9, 8);
-    reader()(strange);
-    expect(got).toEqual(["broken", "broken"]);
+    read(strange);
+    read(encodeFrame(2, "after"));
+    expect(got).toEqual(["broken"]);
+  });
+
+  test("that are too long are refused by the core, and the connection goes on", async () => {
+    const long = requestOf({ method: "call", tool: "stat", args: { path: "x".repeat(1_500_000) } });
+    expect((await sendFrame(long, {})).status).toBe(413);
+    expect((await call("read_file", { path: "a.txt" })).text).toContain("hello");
   });
 });

@@ -44,6 +44,18 @@ describe("FAIL-D9 REQ-D14 REQ-D18 lines over the limit", () => {
     await server.until(() => server.stderr.includes("message refused"), "a log record");
   });
 
+  test("numbers that take more room when they are written again are answered, and nobody else waits", async () => {
+    await using workspace = await createWorkspace({ "a.txt": "hello" });
+    const server = await workspace.start();
+    const numbers = `[${Array.from({ length: 9000 }, () => "1e20").join()}]`;
+    const args = `{"path":"a.txt","more":[${Array.from({ length: 150 }, () => numbers).join()}]}`;
+    server.write(
+      `{"jsonrpc":"2.0","id":"grows","method":"tools/call","params":{"name":"read_file","arguments":${args}}}\n`,
+    );
+    expect(textOf(await server.call("read_file", { path: "a.txt" }))).toBe("hello");
+    expect(JSON.stringify(await server.answer("grows"))).toContain("more");
+  });
+
   test("the limit itself is allowed, one byte more is not", async () => {
     await using workspace = await createWorkspace();
     const server = await workspace.serve({ args: ["--set", "mcp.limits.max_frame_bytes=2048"] });
