@@ -57,6 +57,13 @@ const openSocket = async ({ connect, headers }: StreamParts): Promise<Socket> =>
   });
 };
 
+const answerTooLarge = (): LlmcError => new LlmcError("file_too_large", "The answer is too large.");
+
+const fail = ({ pending }: Connection, stream: number, error: Error): void => {
+  pending.get(stream)?.reject(error);
+  pending.delete(stream);
+};
+
 /** The front's requests to the core: a few connections, each with many requests under way. */
 export const createStreamClient = (parts: StreamParts) => {
   const connections = new Set<Connection>();
@@ -78,11 +85,7 @@ export const createStreamClient = (parts: StreamParts) => {
     const waiting = connection.pending.get(stream);
     if (waiting === undefined) return;
     const text = payload.toString("utf8");
-    if (isRefused) {
-      connection.pending.delete(stream);
-      waiting.reject(failureOf(text));
-      return;
-    }
+    if (isRefused) return fail(connection, stream, failureOf(text));
     const line = JSON.parse(text) as WireLine;
     waiting.onLine(line);
     if (!isLast(line)) return;
@@ -94,10 +97,7 @@ export const createStreamClient = (parts: StreamParts) => {
     const read = createFrameReader({
       maxBytes: () => MAX_LINE_BYTES,
       onFrame: (stream, payload, kind) => take(connection, stream, payload, kind === "refused"),
-      onOversize: (stream) => {
-        connection.pending.get(stream)?.reject(new LlmcError("file_too_large", "The answer is too large."));
-        connection.pending.delete(stream);
-      },
+      onOversize: (stream) => fail(connection, stream, answerTooLarge()),
       onMalformed: () => end(connection, "not an answer of the core"),
     });
     socket.setNoDelay(true);

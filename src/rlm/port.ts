@@ -45,6 +45,8 @@ export interface RlmCall<C> {
     /** What it answered to the questions of the last round, and the state that came back with them. */
     readonly answers: Readonly<Record<string, unknown>> | undefined;
     readonly state: unknown;
+    /** Fires when the client gives the request up, also while its model is asked. */
+    readonly givenUp: AbortSignal | undefined;
     /** Ends this call with questions; it is made again with the answers. */
     ask(questions: SamplingQuestions, state: unknown): never;
   };
@@ -79,6 +81,8 @@ export interface Rlm<C> {
     texts: readonly string[],
     call: Omit<RlmCall<C>, "onProgress">,
   ): Promise<readonly (string | undefined)[]>;
+  /** Ends the analyses of an owner that wait for the answers of its model. */
+  endAll(owner: string): void;
   /** What a query could cost; nothing is sent. */
   estimate(query: RlmQuery, files: ReadContext, call: RlmCall<C>): Promise<Estimate>;
 }

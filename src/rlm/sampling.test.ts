@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { openTestApp, type TestApp } from "../../test/app.ts";
+import { openTestApp, TEST_CALLER, type TestApp } from "../../test/app.ts";
 import { js } from "../../test/rlm-stand.ts";
 import type { CallResult } from "../core/call.ts";
 import type { Question } from "../core/contract.ts";
@@ -94,10 +94,12 @@ test("REQ-L3: questions are never none, and nobody loses an analysis to somebody
   expect(Object.keys(await next)).toHaveLength(1);
 
   const waiting = createWaitingAnalyses();
-  const keep = (principal: string, at: number) => {
+  const keep = (owner: string, at: number, givenUp?: AbortSignal) => {
     const controller = new AbortController();
-    const id = `${principal}-${at}`;
-    waiting.keep({ id, principal, query: "q", client, controller, done: new Promise(() => {}) });
+    const id = `${owner}-${at}`;
+    const stop = (reason: unknown): void => controller.abort(reason);
+    const done = new Promise<never>(() => {});
+    waiting.keep({ id, owner, principal: owner, request: "q", client, stop, done }, givenUp);
     return { id, signal: controller.signal };
   };
   const mine = keep("ann", 0);
@@ -110,6 +112,27 @@ test("REQ-L3: questions are never none, and nobody loses an analysis to somebody
   expect(() => waiting.take(mine.id, "ben", "q")).toThrow("no longer waits");
   expect(() => waiting.take(mine.id, "ann", "another")).toThrow("other arguments");
   expect(waiting.take(mine.id, "ann", "q").id).toBe(mine.id);
+
+  const abandonedRequest = new AbortController();
+  const abandoned = keep("ann", 1, abandonedRequest.signal);
+  expect(abandoned.signal.aborted).toBe(false);
+  abandonedRequest.abort();
+  expect(abandoned.signal.aborted, "its client gave the request up").toBe(true);
+  const [hers, his] = [keep("ann", 2), keep("bob", 2)];
+  waiting.endAll("ann", new Error("revoked"));
+  expect([hers.signal.aborted, his.signal.aborted]).toEqual([true, false]);
+});
+
+test("FAIL-J8 REQ-L11: an analysis whose model is asked ends with the rights of its owner", async () => {
+  const app = await openTestApp({ config: config('profile = "unrestricted"') });
+  const args = { task: "what?", context: "a short text" };
+  const asked = await app.ask("rlm_query", args, { canAsk: () => true });
+  if (asked.kind !== "questions") throw new Error(JSON.stringify(asked));
+  (await app.engines()).rlm.endAll(TEST_CALLER.owner);
+  const key = Object.keys(asked.questions)[0] ?? "";
+  const answers = { [key]: textAnswer("```js\nfinish('late')\n```") };
+  const late = await app.ask("rlm_query", args, { canAsk: () => true, answers, state: asked.state });
+  expect(late.kind === "error" && late.body.error).toContain("no longer waits");
 });
 
 test("REQ-L2 REQ-D27: not in the restricted profile, and not with a client that offers no model", async () => {

@@ -1,9 +1,9 @@
 import { LlmcError } from "../base/error.ts";
 import type { Language, OnWait, ProgramLimits, Runner } from "./contract.ts";
-import { firstToGo } from "./first-to-go.ts";
 import { noPython } from "./interpreters.ts";
 import { createPool, type PoolSettings } from "./pool.ts";
 import { RunningProgram } from "./running-program.ts";
+import { createSuspended, type SuspendedWork } from "./suspended.ts";
 
 export type { ProgramResult } from "./contract.ts";
 export type { NestedAnswer, RunningProgram } from "./running-program.ts";
@@ -44,9 +44,9 @@ export interface Programs {
     onWait: OnWait,
   ): Promise<RunningProgram>;
   /** Keeps a program whose user is being asked; it ends if no answer comes, or when its caller gives it up. */
-  suspend(program: RunningProgram, owner: ProgramOwner, givenUp: AbortSignal): Promise<void>;
+  suspend(program: RunningProgram, owner: ProgramOwner, givenUp: AbortSignal): void;
   /** Takes back a suspended program, once, for the request that started it. */
-  resume(id: unknown, request: ProgramRequest, owner: ProgramOwner): Promise<RunningProgram>;
+  resume(id: unknown, request: ProgramRequest, owner: ProgramOwner): RunningProgram;
   /** Ends the sessions and the programs of an owner, those whose user is being asked included. */
   endAll(owner: string): Promise<void>;
   close(): Promise<void>;
@@ -62,8 +62,6 @@ interface ProgramsParts {
 const MIB = 1024 * 1024;
 const MAX_RESULT_BYTES = 4 * MIB;
 const MAX_FILE_BYTES = 8 * MIB;
-/** How long a user may think about a question of a program. */
-const SUSPENDED_MS = 600_000;
 /**
  * Processes that wait for a user: they hold memory, but no turn. The principal that has the most loses its oldest
  * one.
@@ -108,17 +106,19 @@ const limitsOf = (
   maxCallBytes,
 });
 
-interface Suspended extends ProgramOwner {
+interface SuspendedProgram extends SuspendedWork {
   readonly program: RunningProgram;
-  readonly timer: NodeJS.Timeout;
-  /** No longer listens to its caller. */
-  readonly forget: () => void;
 }
 
 export const createPrograms = (parts: ProgramsParts): Programs => {
   const { settings, runners, newId } = parts;
   const pool = createPool({ settings });
-  const suspended = new Map<string, Suspended>();
+  const suspended = createSuspended<SuspendedProgram>({
+    max: { each: MAX_SUSPENDED, inAll: MAX_SUSPENDED },
+    notWaiting,
+    otherRequest: otherProgram,
+    expired: EXPIRED,
+  });
   /** All that have started and not ended, by their owners. */
   const started = new Map<RunningProgram, string>();
 
@@ -126,14 +126,6 @@ export const createPrograms = (parts: ProgramsParts): Programs => {
     const runner = runners().find(({ languages }) => languages.includes(language));
     if (runner === undefined) throw noPython();
     return runner;
-  };
-
-  const takeOut = (id: string): Suspended | undefined => {
-    const kept = suspended.get(id);
-    clearTimeout(kept?.timer);
-    kept?.forget();
-    suspended.delete(id);
-    return kept;
   };
 
   return {
@@ -151,37 +143,26 @@ export const createPrograms = (parts: ProgramsParts): Programs => {
       void program.whenEnded().then(() => started.delete(program));
       return program;
     },
-    suspend: async (program, { owner, principal }, givenUp) => {
-      const end = (id: string, reason: unknown): void => takeOut(id)?.program.stop(reason);
-      const giveUp = (): void => end(program.id, givenUp.reason);
-      suspended.set(program.id, {
-        program,
-        owner,
-        principal,
-        timer: setTimeout(() => end(program.id, EXPIRED), SUSPENDED_MS).unref(),
-        forget: () => givenUp.removeEventListener("abort", giveUp),
-      });
-      givenUp.addEventListener("abort", giveUp, { once: true });
-      if (givenUp.aborted) giveUp();
-      const first = firstToGo(suspended);
-      if (suspended.size > MAX_SUSPENDED && first !== undefined) end(first, EXPIRED);
-    },
-    resume: async (id, request, { owner }) => {
-      const kept = typeof id === "string" ? suspended.get(id) : undefined;
-      if (kept === undefined || kept.owner !== owner) throw notWaiting();
-      // What is recorded as called has to be what runs.
-      if (kept.program.request !== keyOf(request)) throw otherProgram();
-      takeOut(kept.program.id);
-      return kept.program;
-    },
+    suspend: (program, owner, givenUp) =>
+      suspended.keep(
+        {
+          ...owner,
+          id: program.id,
+          request: program.request,
+          stop: (reason) => program.stop(reason),
+          program,
+        },
+        givenUp,
+      ),
+    resume: (id, request, { owner }) => suspended.take(id, owner, keyOf(request)).program,
     endAll: async (owner) => {
-      for (const [id, kept] of suspended) if (kept.owner === owner) takeOut(id);
+      suspended.endAll(owner, ENDED);
       const ending = [...started].filter(([, of]) => of === owner).map(([program]) => program);
       for (const program of ending) program.stop(ENDED);
       await Promise.all([pool.endSessions(owner), ...ending.map((program) => program.whenEnded())]);
     },
     close: async () => {
-      for (const { timer } of suspended.values()) clearTimeout(timer);
+      suspended.close();
       await pool.close();
     },
   };

@@ -38,7 +38,7 @@ const linesOf = (text: string): readonly string[] => text.replace(/\n$/, "").spl
 /** A name that a program chose, in a line of ours: it must not end the line. */
 const oneLine = (name: string): string => name.replace(/[\r\n\u2028\u2029]/g, "\u240a");
 
-const open = (
+const open = async (
   { language, code, timeout_s, inputs, session }: z.output<typeof input>,
   { programs }: Ports,
   { caller, signal, state, progress }: CallContext,
@@ -66,7 +66,7 @@ const runToEnd = async (program: RunningProgram, { server, programs }: Ports, ca
   if (step.kind === "ended") return step.result;
   const cancelled = server.cancellationOf(call);
   const signals = cancelled === undefined ? [call.signal] : [call.signal, cancelled];
-  await programs.suspend(program, call.caller, AbortSignal.any(signals));
+  programs.suspend(program, call.caller, AbortSignal.any(signals));
   return call.ask(step.questions, { [PROGRAM]: program.id });
 };
 

@@ -129,7 +129,7 @@ export const rlmQuery = defineTool({
       limit: z.string().optional(),
     }),
   }),
-  run: async (args, { rlm, files }, call) => {
+  run: async (args, { rlm, files, server }, call) => {
     const { caller, correlationId, signal, progress } = call;
     const answer = await rlm.query(
       {
@@ -153,6 +153,7 @@ export const rlmQuery = defineTool({
           canSample: call.canAsk("sampling"),
           answers: call.answers,
           state: call.state,
+          givenUp: server.cancellationOf(call),
           ask: call.ask,
         },
       },

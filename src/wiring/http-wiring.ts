@@ -141,13 +141,14 @@ export const followRevocations = (
       const mayRun = now?.scopes.has("execute") === true;
       void app
         .engines()
-        .then(({ processes, programs }) =>
+        .then(({ processes, programs, rlm }) => {
+          rlm.endAll(principal);
           // A process has started and asks for nothing more; a program calls tools with all rights of its owner.
-          Promise.all([
+          return Promise.all([
             mayRun ? undefined : processes.endAll(principal, "its token was revoked"),
             programs.endAll(principal),
-          ]),
-        )
+          ]);
+        })
         .catch((error: unknown) =>
           app.observer.log.error(describeCause(error), "processes of a token could not be ended"),
         );

@@ -250,7 +250,7 @@ const createRlmEngine = (parts: RlmParts): Rlm<Caller> => {
     return loading;
   };
   return {
-    query: sampledQueries(answerQuery(parts, rooms)),
+    ...sampledQueries(answerQuery(parts, rooms)),
     summarize: summarizeTexts(parts, rooms),
     estimate: async (query, files, call) => {
       const loaded = await rooms();
@@ -269,5 +269,5 @@ export const openRlm = ({
   ...parts
 }: Omit<RlmParts, keyof ModelRecords | "now"> & { readonly models?: ModelRecords }): Rlm<Caller> =>
   models === undefined
-    ? { query: notOffered, estimate: notOffered, summarize: async () => [] }
+    ? { query: notOffered, estimate: notOffered, summarize: async () => [], endAll: () => {} }
     : createRlmEngine({ ...parts, ...models, now: () => performance.now() });

@@ -31,6 +31,8 @@ const notOffered = (): LlmcError =>
     retryable: false,
   });
 
+const ENDED = new LlmcError("cancelled", "The analysis was ended: its owner has lost rights.");
+
 /** What the operator says that a call of the client's model costs. */
 export const clientCostUsd = (
   { prices = [] }: ModelSettings,
@@ -77,23 +79,25 @@ export const sampledQueries = (answerQuery: AnswerQuery) => {
     done.catch(() => {});
     return {
       id: newId(),
-      principal: call.caller.owner,
-      query: JSON.stringify(query),
+      owner: call.caller.owner,
+      principal: call.caller.principal,
+      request: JSON.stringify(query),
+      stop: (reason) => controller.abort(reason),
       client,
-      controller,
       done,
     };
   };
 
-  return async (query: RlmQuery, files: ReadContext, call: RlmCall<Caller>): Promise<RlmAnswer> => {
+  const answer = async (query: RlmQuery, files: ReadContext, call: RlmCall<Caller>): Promise<RlmAnswer> => {
     const { sampling, caller, signal } = call;
     const id = isRecord(sampling?.state) ? sampling.state[ANALYSIS] : undefined;
     const running =
       id === undefined ? start(query, files, call) : waiting.take(id, caller.owner, JSON.stringify(query));
     const step = await runStep(running, sampling?.answers ?? {}, signal);
     if ("answer" in step) return step.answer;
-    waiting.keep(running);
+    waiting.keep(running, sampling?.givenUp);
     // There are questions only where the client can answer them.
     return sampling?.ask(step.questions, { [ANALYSIS]: running.id }) as never;
   };
+  return { query: answer, endAll: (owner: string): void => waiting.endAll(owner, ENDED) };
 };
