@@ -85,7 +85,10 @@ export const createStreamClient = (parts: StreamParts) => {
     const waiting = connection.pending.get(stream);
     if (waiting === undefined) return;
     const text = payload.toString("utf8");
-    if (isRefused) return fail(connection, stream, failureOf(text));
+    if (isRefused) {
+      fail(connection, stream, failureOf(text));
+      return;
+    }
     const line = JSON.parse(text) as WireLine;
     waiting.onLine(line);
     if (!isLast(line)) return;
