@@ -2,6 +2,8 @@ import { setImmediate as soon } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createCallTable } from "./call-table.ts";
 
+const asked = { generation: 1, front: "a", work: "read", isRepeatable: false } as const;
+
 test("REQ-I5 a cancelled request tells its earlier rounds, which may have left something that waits for an answer", async () => {
   const table = createCallTable({ generation: 1, maxEntries: 10, maxResultBytes: 1000 });
   const signals: AbortSignal[] = [];
@@ -10,7 +12,7 @@ test("REQ-I5 a cancelled request tells its earlier rounds, which may have left s
       signals.push(signal);
       return "questions";
     };
-    table.begin({ n, round, generation: 1, isRepeatable: false, run, refuse: () => "" }, () => {});
+    table.begin({ ...asked, n, round, run, refuse: () => "" }, () => {});
   };
   begin(1, 0);
   begin(1, 1);
@@ -26,10 +28,9 @@ test("FAIL-H2 an answer that two fronts got and none passed on is replaced by an
   const ask = (): void =>
     void table.begin(
       {
+        ...asked,
         n: 1,
         round: 0,
-        generation: 1,
-        isRepeatable: false,
         run: async () => "poison",
         refuse: ({ code }) => code,
       },
@@ -40,4 +41,60 @@ test("FAIL-H2 an answer that two fronts got and none passed on is replaced by an
     await soon();
   }
   expect(got).toEqual(["poison", "poison", "file_too_large", "file_too_large"]);
+});
+
+/** Two fronts, one after the other; what they ask for is answered with its own name. */
+const openTwo = () => {
+  const table = createCallTable({ generation: 1, maxEntries: 10, maxResultBytes: 1000 });
+  const ran: string[] = [];
+  const ended: string[] = [];
+  const ask = async (front: string, n: number, work: string, isRepeatable = false): Promise<string> => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const run = async (signal: AbortSignal): Promise<string> => {
+      ran.push(`${front}: ${work}`);
+      if (!work.startsWith("long")) return work;
+      return new Promise((done) =>
+        signal.addEventListener("abort", () => {
+          ended.push(work);
+          done("ended");
+        }),
+      );
+    };
+    const refuse = ({ details }: { details: object }): string => JSON.stringify(details);
+    table.begin({ ...asked, front, n, round: 0, work, isRepeatable, run, refuse }, resolve);
+    return Promise.race([promise, soon("runs")]);
+  };
+  return { table, ask, ran, ended };
+};
+
+test("FAIL-H2 FAIL-H3 what a front asked for under numbers that it made up is forgotten and ended with it", async () => {
+  const { table, ask, ran, ended } = openTwo();
+  for (const n of [2, 3]) expect(await ask("hostile", n, "steal")).toBe("steal");
+  expect(await ask("hostile", 4, "long theft")).toBe("runs");
+  expect(await ask("other", 5, "read")).toBe("read");
+  table.frontEnded("hostile", (n) => n === 1);
+  expect(ended).toEqual(["long theft"]);
+  expect(table.size()).toBe(1);
+  expect(await ask("honest", 2, "write")).toBe("write");
+  expect(ran).toContain("honest: write");
+});
+
+test("FAIL-H2 FAIL-H3 the answer to something else is never given for an open line", async () => {
+  const { table, ask, ran } = openTwo();
+  await ask("hostile", 1, "steal");
+  await ask("hostile", 2, "steal");
+  table.frontEnded("hostile", () => true);
+  expect(await ask("honest", 1, "write")).toBe('{"outcome":"unknown"}');
+  expect(ran).not.toContain("honest: write");
+  expect(await ask("honest", 2, "read", true)).toBe("read");
+  expect(await ask("next", 2, "read", true), "asked again, it is not done again").toBe("read");
+  expect(ran.filter((one) => one.endsWith("read"))).toEqual(["honest: read"]);
+});
+
+test("FAIL-D5 what runs for a line that nobody waits for any more ends", async () => {
+  const { table, ask, ended } = openTwo();
+  await ask("front", 1, "long work");
+  table.forget(1);
+  expect(ended).toEqual(["long work"]);
+  expect(table.size()).toBe(0);
 });

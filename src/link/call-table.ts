@@ -4,6 +4,9 @@ import { LlmcError } from "../base/error.ts";
 export type Listener = (line: string, isLast: boolean) => void;
 
 interface Entry {
+  /** The front that asked first. */
+  readonly front: string;
+  readonly work: string;
   readonly controller: AbortController;
   readonly listeners: Set<Listener>;
   /** The last line, once there is one; null if it was dropped to save memory. */
@@ -16,6 +19,10 @@ interface Begun {
   readonly n: number;
   readonly round: number;
   readonly generation: number;
+  /** The front that asks. */
+  readonly front: string;
+  /** What is asked for: a digest. */
+  readonly work: string;
   /** Whether it changes nothing, so that doing it twice is doing it once. */
   readonly isRepeatable: boolean;
   readonly run: (signal: AbortSignal, emit: (line: string) => void) => Promise<string>;
@@ -89,8 +96,10 @@ export const createCallTable = ({ generation, maxEntries, maxResultBytes }: Tabl
     makeRoom();
   };
 
-  const start = ({ n, round, run }: Begun, listener: Listener): void => {
+  const start = ({ n, round, front, work, run }: Begun, listener: Listener): void => {
     const entry: Entry = {
+      front,
+      work,
       controller: new AbortController(),
       listeners: new Set([listener]),
       result: undefined,
@@ -105,12 +114,35 @@ export const createCallTable = ({ generation, maxEntries, maxResultBytes }: Tabl
     void run(entry.controller.signal, emit).then((result) => finish(n, entry, result));
   };
 
+  const remove = (n: number, round: number, entry: Entry): void => {
+    const rounds = lines.get(n);
+    drop(entry);
+    entries--;
+    if (entry.result === undefined) entry.controller.abort();
+    rounds?.delete(round);
+    if (rounds?.size === 0) lines.delete(n);
+  };
+
+  /**
+   * A front that was taken over may have asked for something else under this number. Reading is done again; for anything
+   * else it is not known what the client's request was taken for.
+   */
+  const otherWork = (begun: Begun, known: Entry, listener: Listener): void => {
+    if (!begun.isRepeatable) {
+      listener(begun.refuse(unknownOutcome()), true);
+      return;
+    }
+    remove(begun.n, begun.round, known);
+    start(begun, listener);
+  };
+
   return {
     /** Runs a request, or joins it. `run` must not throw. Returns a function that stops listening, and nothing else. */
     begin: (begun: Begun, listener: Listener): (() => void) => {
       const known = lines.get(begun.n)?.get(begun.round);
       const stop = (): void => void lines.get(begun.n)?.get(begun.round)?.listeners.delete(listener);
-      if (typeof known?.result === "string") {
+      if (known !== undefined && known.work !== begun.work) otherWork(begun, known, listener);
+      else if (typeof known?.result === "string") {
         // Asked for again, because a front died before the client had it.
         const isUnreadable = ++known.sent > MAX_SENT;
         listener(isUnreadable ? begun.refuse(unreadable()) : known.result, true);
@@ -128,13 +160,15 @@ export const createCallTable = ({ generation, maxEntries, maxResultBytes }: Tabl
       // A round that ended with a question may have left something that waits for the answer.
       for (const { controller } of lines.get(n)?.values() ?? []) controller.abort();
     },
-    /** The client has the answer. */
+    /** The client has the answer, or wants none any more: what still runs for it ends. */
     forget: (n: number): void => {
-      for (const entry of lines.get(n)?.values() ?? []) {
-        drop(entry);
-        entries--;
-      }
-      lines.delete(n);
+      for (const [round, entry] of [...(lines.get(n) ?? [])]) remove(n, round, entry);
+    },
+    /** A front has ended: what it asked for under numbers that no open line of the client has, it made up. */
+    frontEnded: (front: string, isOpen: (n: number) => boolean): void => {
+      for (const [n, rounds] of [...lines])
+        for (const [round, entry] of [...rounds])
+          if (entry.front === front && !isOpen(n)) remove(n, round, entry);
     },
     cancelAll: (): void => {
       for (const rounds of lines.values()) for (const { controller } of rounds.values()) controller.abort();

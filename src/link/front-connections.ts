@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
 interface FrontConnectionParts {
   /** Serves what comes over the connections. */
@@ -89,6 +90,15 @@ export const createFrontConnections = (parts: FrontConnectionParts) => {
       }
       open(front);
       return true;
+    },
+    /** The front at the other end of a connection that is one of these. */
+    nameOf: (socket: Duplex): string => frontOf.get(socket as Socket)?.path ?? "",
+    /** The front has ended: nothing that it has sent is read any more. */
+    remove: (path: string): void => {
+      const front = fronts.get(path);
+      fronts.delete(path);
+      for (const socket of sockets)
+        if (front !== undefined && frontOf.get(socket) === front) socket.destroy();
     },
     close: (): void => {
       isClosed = true;

@@ -23,7 +23,7 @@ export interface Front {
   startedAt: number;
 }
 
-export interface HowEnded extends Pick<Front, "isRetired" | "isHealthy" | "fits"> {
+export interface HowEnded extends Pick<Front, "child" | "isRetired" | "isHealthy" | "fits"> {
   /** It read the client's lines; false for a candidate, and for one whose place another has taken. */
   readonly wasActive: boolean;
 }

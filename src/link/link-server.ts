@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -27,6 +28,8 @@ export interface LinkServerParts extends PerformParts {
    * supervisor started.
    */
   readonly admitConnection: (socket: Socket) => boolean;
+  /** Names the front at the other end of an admitted connection. */
+  readonly frontOf: (connection: Duplex) => string;
   /** A bounded, harmless text of the front for the log. */
   readonly onLog: (level: "warn" | "error", message: string) => void;
   readonly onRefused: (reason: string) => void;
@@ -44,6 +47,10 @@ const MAX_OPEN_BYTES = 128 * 1024 * 1024;
 
 /** Progress for a front that does not read is dropped past this many bytes. */
 const MAX_UNREAD_BYTES = 1_048_576;
+/** A front that leaves more answers than this unread is not asked for further requests, */
+const MAX_WAITING_BYTES = 16 * 1_048_576;
+/** and is cut off when what it had asked for before adds up to more than this. */
+const MAX_UNSENT_BYTES = 256 * 1_048_576;
 
 const sendError = (response: ServerResponse, error: LlmcError): void => {
   if (response.headersSent) {
@@ -70,6 +77,7 @@ interface Body {
 /** One request of a stream; whatever it comes to is sent with its number. */
 const serveRequest = (
   parts: LinkServerParts,
+  front: string,
   { bytes, free }: Body,
   send: (line: string, isLast: boolean) => void,
 ): (() => void) => {
@@ -100,7 +108,8 @@ const serveRequest = (
   }
   const isRepeatable = work.method !== "call" || parts.core.effectOf(work.tool) === "read";
   const refuse = (error: LlmcError): string => JSON.stringify(refusalLine(request, error));
-  return parts.table.begin({ n, round, generation, isRepeatable, run, refuse }, send);
+  const digest = hash("sha256", JSON.stringify(work));
+  return parts.table.begin({ n, round, generation, front, work: digest, isRepeatable, run, refuse }, send);
 };
 
 /** Requests that share a connection. When it breaks, nothing is heard any more, and nothing ends. */
@@ -108,6 +117,12 @@ const serveStream = (parts: LinkServerParts, open: ByteBudget, socket: Duplex): 
   const listening = new Set<() => void>();
   /** Bytes that have come and belong to no request yet. */
   let unread = 0;
+  const front = parts.frontOf(socket);
+  const write = (frame: Buffer): void => {
+    socket.write(frame);
+    if (socket.writableLength > MAX_UNSENT_BYTES) socket.destroy();
+    else if (socket.writableLength > MAX_WAITING_BYTES) socket.pause();
+  };
   const answer = (stream: number, payload: Buffer): void => {
     const length = HEAD_BYTES + payload.length;
     unread -= length;
@@ -117,10 +132,10 @@ const serveStream = (parts: LinkServerParts, open: ByteBudget, socket: Duplex): 
     const send = (line: string, isLast: boolean): void => {
       isDone ||= isLast;
       if (isLast && stop !== undefined) listening.delete(stop);
-      if (isLast || socket.writableLength < MAX_UNREAD_BYTES) socket.write(encodeFrame(stream, line));
+      if (isLast || socket.writableLength < MAX_UNREAD_BYTES) write(encodeFrame(stream, line));
     };
     try {
-      stop = serveRequest(parts, body, send);
+      stop = serveRequest(parts, front, body, send);
       if (!isDone) listening.add(stop);
     } catch (thrown) {
       refuse(stream, toLlmcError(thrown));
@@ -128,7 +143,7 @@ const serveStream = (parts: LinkServerParts, open: ByteBudget, socket: Duplex): 
   };
   const refuse = (stream: number, error: LlmcError): void => {
     parts.onRefused(error.message);
-    socket.write(encodeFrame(stream, JSON.stringify({ error: toWireError(error) }), "refused"));
+    write(encodeFrame(stream, JSON.stringify({ error: toWireError(error) }), "refused"));
   };
   const read = createFrameReader({
     maxBytes: parts.maxBodyBytes,
@@ -154,6 +169,7 @@ const serveStream = (parts: LinkServerParts, open: ByteBudget, socket: Duplex): 
     unread += chunk.length;
     read(chunk);
   });
+  socket.on("drain", () => socket.resume());
   socket.on("error", () => socket.destroy());
   // Sockets of an HTTP server stay half open otherwise, with what they have sent.
   socket.on("end", () => socket.destroy());

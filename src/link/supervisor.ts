@@ -136,7 +136,9 @@ export class Supervisor {
     this.#cores.notify(`front ${pid} ${socketPath}`);
   }
 
-  #frontEnded(exit: ChildExit, { isRetired, isHealthy, fits, wasActive }: HowEnded): void {
+  #frontEnded(exit: ChildExit, { child, isRetired, isHealthy, fits, wasActive }: HowEnded): void {
+    const open = this.#lines.open().map(({ n }) => n);
+    this.#cores.notify(`front-ended ${JSON.stringify({ path: child.socketPath, open })}`);
     if (isHealthy) this.#neverWell = undefined;
     else if (this.#neverWell !== undefined && exit.signal === null) this.#neverWell++;
     if (this.#neverWell === MAX_NEVER_WELL) {

@@ -134,6 +134,7 @@ const openLink = (app: App, hello: CoreHello, control: Control, report: ReturnTy
     snapshot: () => snapshotOf(app),
     connections: maxConnections,
     admitConnection: (socket) => fronts.use(socket),
+    frontOf: (connection) => fronts.nameOf(connection),
     onLog: (level, message) => log[level]({ front: cleanName(message) }, "from the front"),
     onRefused: (reason) => app.refusals.record("malformed", { transport: "stdio", detail: reason }),
     maxBodyBytes: () => REWRITTEN * app.config.current().config.mcp.limits.max_frame_bytes + WRAPPING_BYTES,
@@ -149,6 +150,12 @@ const openLink = (app: App, hello: CoreHello, control: Control, report: ReturnTy
   control.on("front", (rest) => {
     const space = rest.indexOf(" ");
     fronts.add(Number(rest.slice(0, space)), rest.slice(space + 1));
+  });
+  control.on("front-ended", (rest) => {
+    const { path, open } = JSON.parse(rest) as { readonly path: string; readonly open: readonly number[] };
+    const isOpen = new Set(open);
+    fronts.remove(path);
+    table.frontEnded(path, (n) => isOpen.has(n));
   });
   return {
     close: (): void => {

@@ -146,6 +146,7 @@ beforeAll(async () => {
     token: TOKEN,
     snapshot: () => snapshotOf(app),
     connections: () => 10,
+    frontOf: () => "front",
     admitConnection: (socket) =>
       isFront && peerOf(socket)?.uid === ownUserId() && peerOf(socket)?.pid === process.pid,
     onLog: () => {},
