@@ -1,5 +1,5 @@
+import type { ProviderName } from "../base/model-name.ts";
 import type { Usage } from "./contract.ts";
-import type { ProviderName } from "./model-name.ts";
 import { OWN_PRICE } from "./options.ts";
 
 export interface Priced {

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { LlmcError, toLlmcError } from "../base/error.ts";
+import { SAMPLING_MODEL } from "../base/model-name.ts";
 import { systemErrorCode } from "../base/system-error.ts";
 import type { Loaded } from "../config/load.ts";
 import { readOwnFileSoon } from "../host/own-files/read-own-file.ts";
@@ -7,7 +8,6 @@ import { replaceFile } from "../host/own-files/replace-file.ts";
 import type { Locks } from "../host/state/locks/locks.ts";
 import { type Cassette, EMPTY_CASSETTE, parseCassette, recordModels, replayModels } from "../llm/cassette.ts";
 import type { Models } from "../llm/contract.ts";
-import { SAMPLING_MODEL } from "../llm/model-name.ts";
 import { type ModelSettings, pricedOf } from "../llm/models.ts";
 import { worstPriceOf } from "../llm/prices.ts";
 import type { Log } from "../observe/log.ts";
