@@ -1,5 +1,4 @@
 import { LlmcError } from "../base/error.ts";
-import type { ErrorCode } from "../base/error-table.ts";
 import { nearest, quoteForMessage } from "../base/text.ts";
 import { LANGUAGE_NAMES, languageNamed } from "../syntax/languages.ts";
 import { type AnalysisEnd, analyse } from "./analysis.ts";
@@ -154,29 +153,15 @@ const modelsOf = ({ model }: RlmQuery, settings: RlmSettings) => {
   return { root, sub: subModel === "" ? root : subModel };
 };
 
-/** `rlm_query` reports nine codes; these are the ones that others are reported as. */
-const REPORTED_AS: Partial<Readonly<Record<ErrorCode, ErrorCode>>> = {
-  unavailable: "provider_error",
-  rate_limited: "provider_error",
-  is_directory: "path_denied",
-  not_a_directory: "file_not_found",
-  permission_denied: "path_denied",
-  forbidden: "egress_denied",
-  unsupported_media: "invalid_args",
-  busy: "internal_error",
-  audit_unavailable: "internal_error",
-  config_invalid: "internal_error",
-};
-
-const asReported = (error: LlmcError, more: Readonly<Record<string, string | number>> = {}): LlmcError => {
-  const code = REPORTED_AS[error.code] ?? error.code;
-  return new LlmcError(code, error.message, {
+/** The same failure, with what it cost. */
+const withFacts = (error: LlmcError, facts: Readonly<Record<string, string | number>>): LlmcError =>
+  new LlmcError(error.code, error.message, {
     ...(error.hint === undefined ? {} : { hint: error.hint }),
-    details: { ...error.details, ...more },
+    details: { ...error.details, ...facts },
     retryable: error.retryable,
     cause: error.cause,
+    needs: error.needs,
   });
-};
 
 const requestOf = (
   query: RlmQuery,
@@ -219,7 +204,8 @@ const prepare = async (
   return { source, request: requestOf(query, context, models, parts) };
 };
 
-const run = async (
+/** Answers `rlm_query`: bounds, models, the context, the analysis. */
+export const runQuery = async (
   query: RlmQuery,
   files: ReadContext,
   parts: QueryParts,
@@ -233,7 +219,7 @@ const run = async (
   const traceFile = settings.traces.isOn ? await saveTrace(sessionId, renderTrace(request, end)) : undefined;
   const { answer, failure, spending, counts, trajectory } = end;
   if (answer === undefined) {
-    throw asReported(failure ?? new LlmcError("internal_error", "An unexpected error occurred."), {
+    throw withFacts(failure ?? new LlmcError("internal_error", "An unexpected error occurred."), {
       total_cost_usd: spending.costUsd,
       turns: counts.turns,
       ...(traceFile === undefined ? {} : { trace_file: traceFile }),
@@ -261,18 +247,4 @@ export const estimateQuery = async (
 ): Promise<Estimate> => {
   const { request } = await prepare(query, files, parts, () => {});
   return estimate(request, parts);
-};
-
-/** Answers `rlm_query`: bounds, models, the context, the analysis. Fails with one of its nine codes. */
-export const runQuery = async (
-  query: RlmQuery,
-  files: ReadContext,
-  parts: QueryParts,
-  report: (report: QueryReport) => void,
-): Promise<RlmAnswer> => {
-  try {
-    return await run(query, files, parts, report);
-  } catch (thrown) {
-    throw thrown instanceof LlmcError ? asReported(thrown) : thrown;
-  }
 };

@@ -5,6 +5,8 @@ import { TEST_CALLER } from "../../test/app.ts";
 import { guestsOf } from "../../test/descendants.ts";
 import { openaiAnswer } from "../../test/model-server.ts";
 import { js, openRlmStand, type RlmStand } from "../../test/rlm-stand.ts";
+import { ERROR_TABLE, type ErrorCode } from "../base/error-table.ts";
+import { rlmQuery } from "./rlm-query.ts";
 
 const bodyOf = (result: Awaited<ReturnType<RlmStand["query"]>>) => {
   if (result.kind !== "error") throw new Error(`expected a failure: ${JSON.stringify(result).slice(0, 500)}`);
@@ -446,6 +448,33 @@ finish(names + " / " + bySpan + " / " + byText)`);
       clearInterval(timer);
     }
     outputOf(await stand.query({ task: "t", context: "x" }));
+  });
+
+  test("REQ-L5: whatever fails, wherever, the code is one of the document's nine, or cancelled", async () => {
+    const nine = new Set(
+      "invalid_args path_denied file_not_found file_too_large egress_denied budget_exceeded timeout provider_error internal_error".split(
+        " ",
+      ),
+    );
+    for (const code of Object.keys(ERROR_TABLE) as ErrorCode[]) {
+      const reported = rlmQuery.reportedCode?.(code) ?? code;
+      if (code === "cancelled") expect(reported).toBe("cancelled");
+      else expect(nine, code).toContain(reported);
+      if (nine.has(code)) expect(reported).toBe(code);
+    }
+    // What policy, the pipe and the configuration refuse never reaches the analysis.
+    const caller = { ...TEST_CALLER, may: new Set(["read", "write", "execute"]) };
+    const denied = bodyOf(await stand.query({ task: "t", context: "x" }, { caller }));
+    expect(denied.meta).toMatchObject({ error_code: "egress_denied", retryable: false });
+    expect(denied.error).toContain('the scope "egress"');
+    const unset = await openRlmStand({ root: () => 500 }, { rlm: 'cassette = "replay"' });
+    expect(bodyOf(await unset.query({ task: "t", context: "x" })).meta.error_code).toBe("internal_error");
+    // The provider's refusal is its own word on whether another try is worth it.
+    stand.play({ root: () => 429 });
+    expect(bodyOf(await stand.query({ task: "t", context: "x" })).meta).toMatchObject({
+      error_code: "provider_error",
+      retryable: true,
+    });
   });
 
   test("REQ-L5: provider_error and timeout, with what was spent", async () => {

