@@ -65,7 +65,7 @@ describe("an analysis of a long text", () => {
 
   test("REQ-L3 FAIL-G1: counting in 10 MB is one program; no prompt has more than a few kilobytes", async () => {
     stand.play({
-      root: () => js("const { total } = await grep('age (1[89]|[2-9][0-9]) '); finish(total)"),
+      root: () => js("const { total } = await grep('age (1[89]|[2-9][0-9]) '); finish(String(total))"),
     });
     expect(await measured({ path: "ten.txt" })).toEqual({
       answer: String(large.adults),
@@ -117,7 +117,7 @@ finish(firm + " " + hits.map(({ text }) => text.split(" ")[0]).join(" "))`),
   });
 
   test("FAIL-G1: contexts of one byte, around 64 KiB, of 256 KiB, and past the limit", async () => {
-    stand.play({ root: () => js("finish(context.length)") });
+    stand.play({ root: () => js("finish(String(context.length))") });
     for (const size of [1, 65_535, 65_536, 65_537, 262_144])
       expect(answerOf(await stand.query({ task: "t", context: "x".repeat(size) }))).toBe(String(size));
     expect(metaOf(await stand.query({ task: "t", context: "x".repeat(20_000_001) }))).toMatchObject({
@@ -133,7 +133,7 @@ finish(firm + " " + hits.map(({ text }) => text.split(" ")[0]).join(" "))`),
     stand.play({
       root: () =>
         js(
-          "finish([lineChunks(4), lineChunks(0).length, lineChunks(-3).length, chunks(0).length, chunks(4, 1), lineChunks(2.5)])",
+          "finish(JSON.stringify([lineChunks(4), lineChunks(0).length, lineChunks(-3).length, chunks(0).length, chunks(4, 1), lineChunks(2.5)]))",
         ),
     });
     const text = "abc\ndef\ng";
@@ -244,7 +244,7 @@ finish(firm + " " + hits.map(({ text }) => text.split(" ")[0]).join(" "))`),
         js(
           task === "child"
             ? "llm('shared'); await budget(); finish('gone')"
-            : "const [mine] = await Promise.all([llm('shared'), rlm('child', 'x')]); const first = await llm('odd').catch((e) => e.code); finish([mine, first, await llm('odd')])",
+            : "const [mine] = await Promise.all([llm('shared'), rlm('child', 'x')]); const first = await llm('odd').catch((e) => e.code); finish(JSON.stringify([mine, first, await llm('odd')]))",
         ),
       sub: async (prompt) => {
         if (prompt === "shared") return setTimeout(1500, "whole");
@@ -265,7 +265,7 @@ finish(firm + " " + hits.map(({ text }) => text.split(" ")[0]).join(" "))`),
         js(
           task === "child"
             ? "const error = await rlm('grandchild', 'x').catch((e) => e.code); finish(error)"
-            : "const slots = await llmBatch(['good', 'bad', 'good']); finish([slots[0], slots[1].error.code, slots[2], await rlm('child', 'x')])",
+            : "const slots = await llmBatch(['good', 'bad', 'good']); finish(JSON.stringify([slots[0], slots[1].error.code, slots[2], await rlm('child', 'x')]))",
         ),
       sub: (prompt) => (prompt === "bad" ? 400 : "fine"),
     });
@@ -290,7 +290,7 @@ describe("an analysis in Python", () => {
             "n = await rlm('how long', {'start': 0, 'end': 10})\nfinish(f'{parts[1]} {n}', evidence=[{'start': hit['start'], 'end': hit['end']}, 'the needle'])",
           ][turn - 1];
           if (turn === 2) expect(shown).toContain("51 needle is here True ['A', 'B']");
-          return `\`\`\`python\n${shown.includes("how long") ? "finish(len(context))" : code}\n\`\`\``;
+          return `\`\`\`python\n${shown.includes("how long") ? "finish(str(len(context)))" : code}\n\`\`\``;
         },
         sub: (prompt) => prompt.toUpperCase(),
       },

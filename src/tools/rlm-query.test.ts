@@ -60,7 +60,7 @@ describe("rlm_query", () => {
     const before = stand.server.requests.length;
     stand.play({
       root: (turn, shown, task) => {
-        if (task === "how long") return js("finish(context.length)");
+        if (task === "how long") return js("finish(String(context.length))");
         if (turn === 1)
           return js("const found = await grep('needle is (\\\\d+)'); print(found.hits[0].text)");
         expect(shown).toContain("the needle is 4711");
@@ -146,7 +146,9 @@ print((await rank("needle", {k: 1}))[0].line, (await outline()).length, await bu
           );
         }
         expect(shown).toContain("text_not_found");
-        return js("const a = context.split('\\n').filter((line) => line.endsWith('red')).length; finish(a)");
+        return js(
+          "const a = context.split('\\n').filter((line) => line.endsWith('red')).length; finish(String(a))",
+        );
       },
     });
     const { data } = outputOf(await stand.query({ task: "how many are red?", context: TEXT }));
@@ -261,6 +263,32 @@ finish(names + " / " + bySpan + " / " + byText)`);
     expect(seen[9]).toContain("This is your last turn");
   });
 
+  test("REQ-L3: an answer is a string; any other value is one where a schema asks for it, and the model is told", async () => {
+    const seen: string[] = [];
+    const replies = [
+      js("finish(42)"),
+      js("finish({found: true})"),
+      js("finish(['a'])"),
+      js(`const value = await rlm("value", "x", {schema: {type: "integer"}});
+finish(typeof value + " " + value + " " + await rlm("text", "x"))`),
+    ];
+    stand.play({
+      root: (turn, shown, task) => {
+        if (task === "value") return js("finish(7)");
+        if (task === "text") return js(turn === 1 ? "finish(8)" : "finish('eight')");
+        seen.push(shown);
+        return replies[turn - 1] ?? "";
+      },
+    });
+    const { data } = outputOf(await stand.query({ task: "t", context: TEXT }));
+    expect(data.answer).toBe("number 7 eight");
+    for (const [at, what] of ["of the type number", "of the type object", "an array"].entries()) {
+      expect(seen[at + 1]).toContain(what);
+      expect(seen[at + 1]).toContain("give a string");
+      expect(seen[at + 1]).toContain("was not taken");
+    }
+  });
+
   test("REQ-L3 FAIL-G3: repeated programs, floods, withheld and cut replies", async () => {
     const seen: string[] = [];
     const replies = [
@@ -340,7 +368,7 @@ finish(names + " / " + bySpan + " / " + byText)`);
 
   test("REQ-L7: of the traces of a folder the newest are kept, as many as the operator wants", async () => {
     const few = await openRlmStand(
-      { root: () => js("finish(1)") },
+      { root: () => js("finish('1')") },
       { rlm: 'trace_enabled = true\ntrace_dir = "traces"\ntrace_max_files = 2\nmax_budget_usd = 0.25' },
     );
     const names: unknown[] = [];
@@ -376,7 +404,7 @@ finish(names + " / " + bySpan + " / " + byText)`);
     expect(await ask("bob")).toMatchObject({ cached_calls: 0 });
     expect(cached.server.requests).toHaveLength(4);
     // Off unless asked for.
-    stand.play({ root: () => js("finish(1)") });
+    stand.play({ root: () => js("finish('1')") });
     const before = stand.server.requests.length;
     for (let at = 0; at < 2; at++) await stand.query({ task: "the same", context: TEXT });
     expect(stand.server.requests.length - before).toBe(2);
@@ -434,7 +462,7 @@ finish(names + " / " + bySpan + " / " + byText)`);
   });
 
   test("REQ-L5 FAIL-G2: internal_error, where no interpreter stays alive, without a word of the text", async () => {
-    stand.play({ root: () => js("finish(context.length)") });
+    stand.play({ root: () => js("finish(String(context.length))") });
     // One that works, so that what follows is not a machine on which nothing can run.
     outputOf(await stand.query({ task: "t", context: "x" }));
     const timer = setInterval(() => {
