@@ -8,6 +8,7 @@ import { type Estimate, estimate } from "./estimate.ts";
 import type { GuestLanguage } from "./guest-languages.ts";
 import { notRunnable } from "./interpreter.ts";
 import type { ContextSource, ReadContext, RlmAnswer, RlmQuery } from "./port.ts";
+import { digest, digestOf } from "./trace.ts";
 import { renderTrace } from "./trace-file.ts";
 
 export interface RlmSettings {
@@ -30,7 +31,8 @@ export interface RlmSettings {
 
 interface QueryParts extends AnalysisParts {
   readonly settings: RlmSettings;
-  readonly sessionId: string;
+  /** The id of an analysis: a new one, or that of the recording, by a digest of what is asked. */
+  readonly sessionIdOf: (key: () => string) => string;
   /** Throws where programs cannot run. */
   readonly checkInterpreter: () => Promise<void>;
   /** Throws where the real path of a file is not to be analysed. */
@@ -167,9 +169,11 @@ const requestOf = (
   query: RlmQuery,
   context: Context,
   models: { readonly root: string; readonly sub: string },
-  { settings, sessionId, signal, onProgress }: QueryParts,
+  { settings, sessionIdOf, signal, onProgress }: QueryParts,
 ): AnalysisRequest => ({
-  id: sessionId,
+  id: sessionIdOf(() =>
+    digest(JSON.stringify([query.task, models.root, models.sub, digestOf(context.pieces())])),
+  ),
   task: query.task,
   context,
   rootModel: models.root,
@@ -211,12 +215,12 @@ export const runQuery = async (
   parts: QueryParts,
   report: (report: QueryReport) => void,
 ): Promise<RlmAnswer> => {
-  const { settings, sessionId, saveTrace } = parts;
+  const { settings, saveTrace } = parts;
   const { source, request } = await prepare(query, files, parts, report);
   await parts.checkInterpreter().catch(notRunnable);
   const end = await analyse(request, parts, settings.traces.isOn && settings.traces.keepsText);
   report({ model: request.rootModel, source, end });
-  const traceFile = settings.traces.isOn ? await saveTrace(sessionId, renderTrace(request, end)) : undefined;
+  const traceFile = settings.traces.isOn ? await saveTrace(request.id, renderTrace(request, end)) : undefined;
   const { answer, failure, spending, counts, trajectory } = end;
   if (answer === undefined) {
     throw withFacts(failure ?? new LlmcError("internal_error", "An unexpected error occurred."), {
@@ -228,7 +232,7 @@ export const runQuery = async (
   return {
     answer: answer.text,
     evidence: answer.evidence,
-    sessionId,
+    sessionId: request.id,
     spending,
     counts,
     source,
