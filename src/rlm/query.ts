@@ -124,15 +124,22 @@ const readPath = async (path: string, query: RlmQuery, files: ReadContext, parts
   return { context: new Context(text, { path: realPath, language: query.language }), source };
 };
 
-const readContext = async (query: RlmQuery, files: ReadContext, parts: QueryParts) => {
-  if (query.path !== undefined) return readPath(query.path, query, files, parts);
-  const { maxBytesLimit } = parts.settings;
+const takeContext = (query: RlmQuery, { settings: { maxBytesLimit } }: QueryParts) => {
   const context = new Context((query.context ?? "").toWellFormed(), { language: query.language });
-  if (context.text === "") throw argument("context", "The context is empty.", "Send the text to analyse.");
   if (context.bytes > maxBytesLimit) {
     throw tooLarge("The context", context.bytes, maxBytesLimit, "Send less.");
   }
   return { context, source: { type: "context", bytes_read: context.bytes, truncated: false } as const };
+};
+
+/** The text to analyse; an empty one is refused before a model is paid to say so, wherever it comes from. */
+const readContext = async (query: RlmQuery, files: ReadContext, parts: QueryParts) => {
+  const { path } = query;
+  const read = path === undefined ? takeContext(query, parts) : await readPath(path, query, files, parts);
+  if (read.context.text !== "") return read;
+  throw path === undefined
+    ? argument("context", "The context is empty.", "Send the text to analyse.")
+    : argument("path", `${quoteForMessage(path)} is empty.`, "Name the file that has the text to analyse.");
 };
 
 /** The models of a call: those of the operator, unless the caller may choose and does. */
