@@ -59,17 +59,17 @@ class Counts {
 /** The best so far, in order; of equal ones, those that come first in the text. */
 class Best {
   readonly kept: Ranked[] = [];
-  readonly #most: number;
+  readonly #limit: number;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(limit: number) {
+    this.#limit = limit;
   }
 
   add(one: Ranked): void {
-    if (this.kept.length >= this.#most && one.score <= (this.kept.at(-1)?.score ?? 0)) return;
+    if (this.kept.length >= this.#limit && one.score <= (this.kept.at(-1)?.score ?? 0)) return;
     const at = this.kept.findIndex(({ score }) => score < one.score);
     this.kept.splice(at < 0 ? this.kept.length : at, 0, one);
-    if (this.kept.length > this.#most) this.kept.pop();
+    if (this.kept.length > this.#limit) this.kept.pop();
   }
 }
 
