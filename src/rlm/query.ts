@@ -1,4 +1,5 @@
 import { LlmcError } from "../base/error.ts";
+import { FIRST_MODEL } from "../base/first-model.ts";
 import { nearest, quoteForMessage } from "../base/text.ts";
 import { LANGUAGE_NAMES, languageNamed } from "../syntax/languages.ts";
 import { type AnalysisEnd, analyse } from "./analysis.ts";
@@ -153,9 +154,10 @@ const modelsOf = ({ model }: RlmQuery, settings: RlmSettings) => {
     });
   }
   const root = model ?? rootModel;
+  const { pull, once, lines, trust } = FIRST_MODEL;
   if (root === "") {
     throw new LlmcError("provider_error", "No model is configured for analyses.", {
-      hint: 'Write root_model = "ollama_chat/NAME" under [mcp.rlm] in llmc.toml, or try it for one command with: --set mcp.rlm.root_model=ollama_chat/NAME',
+      hint: `With Ollama on this machine (${pull}), this command uses one: ${once} ; to configure it for good, write ${lines.join(" and, below it, ")} into llmc.toml, then run ${trust}.`,
       retryable: false,
     });
   }
