@@ -249,15 +249,21 @@ export class Supervisor {
   #fail(thrown: unknown): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
-    void Promise.all([this.#fronts.stop(), this.#cores.stop()]).then(() => this.#refuse(thrown));
+    void this.#stopBoth().then(() => this.#refuse(thrown));
   }
 
   async #end(code: number): Promise<void> {
     if (this.#isStopping) return;
     this.#isStopping = true;
     this.#parts.input.pause();
-    await Promise.all([this.#fronts.stop(), this.#cores.stop()]);
+    await this.#stopBoth();
     await this.#flushed();
     this.#finish(code);
+  }
+
+  /** The front first: it tells the core what it refused. */
+  async #stopBoth(): Promise<void> {
+    await this.#fronts.stop();
+    await this.#cores.stop();
   }
 }

@@ -134,7 +134,8 @@ const openLink = (app: App, hello: CoreHello, control: Control, report: ReturnTy
     connections: maxConnections,
     admitConnection: (socket) => fronts.use(socket),
     onLog: (level, message) => log[level]({ front: cleanName(message) }, "from the front"),
-    onRefused: (reason) => app.refusals.record("malformed", { transport: "stdio", detail: reason }),
+    onRefused: (reason, count) =>
+      app.refusals.record("malformed", { transport: "stdio", detail: cleanName(reason) }, count),
     maxBodyBytes: () => app.config.current().config.mcp.limits.max_frame_bytes + WRAPPING_BYTES,
   });
   const fronts = createFrontConnections({
