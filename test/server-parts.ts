@@ -33,6 +33,31 @@ const commandOf = (pid: number): string => {
   }
 };
 
+const residentBytesOf = (pid: number): number => {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024;
+  } catch {
+    // It has just ended.
+    return 0;
+  }
+};
+
+const isFront = (pid: number): boolean => commandOf(pid).includes("/src/front.ts\0");
+const isConfined = (pid: number): boolean => commandOf(pid).includes("\0--permission\0");
+
+/**
+ * Of a server with everything that it has started; pages that processes share count in each of them. Without the front
+ * that only compiles code for the next start: it comes and goes at a time of its own, and sees nothing of the client.
+ */
+export const residentBytesOfTree = (root: number): number => {
+  const all = [root, ...descendantsOf(root)];
+  const hasConfined = all.some((pid) => isFront(pid) && isConfined(pid));
+  return all
+    .filter((pid) => !hasConfined || !isFront(pid) || isConfined(pid))
+    .reduce((sum, pid) => sum + residentBytesOf(pid), 0);
+};
+
 const programsIn = (server: ServerProcess, name: string): readonly number[] =>
   descendantsOf(server.process.pid ?? 0).filter((pid) => {
     const [program = ""] = commandOf(pid).split("\0");
@@ -45,7 +70,7 @@ export const frontOf = (server: ServerProcess): number | undefined => frontsOf(s
 export const frontsOf = (server: ServerProcess): readonly number[] => programsIn(server, "front");
 /** Without the one that only compiles code for the next start. */
 export const confinedFrontsOf = (server: ServerProcess): readonly number[] =>
-  frontsOf(server).filter((pid) => commandOf(pid).includes("\0--permission\0"));
+  frontsOf(server).filter(isConfined);
 export const coreOf = (server: ServerProcess): number | undefined => programsIn(server, "serve-core")[0];
 
 /** What a process has open, without the numbers that tell one socket from another. */

@@ -107,9 +107,11 @@ describe("FAIL-H1 REQ-I1 a hostile program in the place of the front, under the 
     const before = server.messages.length;
     const wasRefused = (): boolean =>
       server.messages.slice(before).some(({ id }) => String(id).startsWith("refused"));
+    const heldBefore = server.residentBytes();
     server.request("hold").catch(() => {});
     await server.until(wasRefused, "the answer to the line");
-    expect(await server.residentBytes()).toBeLessThan(250_000_000);
+    // Of the 300 MB that it sends: the bound is 16 MiB, and there is garbage.
+    expect(server.residentBytes() - heldBefore).toBeLessThan(100_000_000);
     expect(await ask("read_file", { path: "a.txt" })).toContain("hello");
   });
 });
