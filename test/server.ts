@@ -217,8 +217,8 @@ export class Server {
     return (result as unknown as { tools: { name: string }[] }).tools.map(({ name }) => name);
   }
 
-  async handshake(): Promise<Message> {
-    const answer = await this.request("initialize", HANDSHAKE);
+  async handshake(capabilities: Readonly<Record<string, unknown>> = {}): Promise<Message> {
+    const answer = await this.request("initialize", { ...HANDSHAKE, capabilities });
     this.send({ method: "notifications/initialized" });
     return answer;
   }

@@ -43,6 +43,9 @@ const GROWTH_CHECK_MS = 10_000;
 /** Fronts that may end by themselves before one was well: then they cannot run here. */
 const MAX_NEVER_WELL = 3;
 
+/** As many as a core keeps of a connection. */
+const MAX_REFUSED = 200;
+
 const NEWLINE = Buffer.from("\n");
 
 const describeExit = ({ code, signal }: ChildExit): string =>
@@ -72,6 +75,8 @@ export class Supervisor {
   #maxFrameBytes: number;
   #memoryMb: number;
   #seen = "";
+  /** What the user answered with "never", in the words of the core, which hands it to the next one. */
+  readonly #refused = new Set<string>();
   /** How many fronts ended by themselves before any was well; undefined since one was. */
   #neverWell: number | undefined = 0;
   #hasEnded = false;
@@ -91,7 +96,13 @@ export class Supervisor {
       onStarted: () => {
         for (const child of this.#fronts.children) this.#nameFront(child);
       },
-      hello: (generation) => JSON.stringify({ ...parts.coreHello, generation }),
+      hello: (generation) =>
+        JSON.stringify({
+          ...parts.coreHello,
+          session: parts.hello.session,
+          refused: [...this.#refused],
+          generation,
+        }),
       onReady: (generation) => this.#fronts.notify("U", [generation]),
       onGone: () => this.#fronts.notify("N"),
       onReport: (word, rest) => this.#takeReport(word, rest),
@@ -222,7 +233,14 @@ export class Supervisor {
   #takeReport(word: string, rest: Buffer): void {
     if (word === "snapshot") this.#snapshot = Buffer.from(rest);
     else if (word === "frame") this.#maxFrameBytes = Number(rest.toString("latin1"));
+    else if (word === "refused") this.#keepRefused(rest.toString("utf8"));
     else if (word === "memory") this.#setMemory(Number(rest.toString("latin1")));
+  }
+
+  #keepRefused(text: string): void {
+    const [oldest] = this.#refused;
+    if (this.#refused.size >= MAX_REFUSED && oldest !== undefined) this.#refused.delete(oldest);
+    this.#refused.add(text);
   }
 
   #setMemory(memoryMb: number): void {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { rounds } from "../rounds.ts";
-import { failureOf, type ServerProcess, type ToolResult, textOf } from "../server.ts";
+import { failureOf, type Message, type ServerProcess, type ToolResult, textOf } from "../server.ts";
 import {
   confinedFrontsOf,
   coreOf,
@@ -78,9 +78,11 @@ const countLines = (text: string): ReadonlyMap<string, number> => {
   return counts;
 };
 
-const start = async () => {
+const start = async ({ capabilities = {} } = {}) => {
   const workspace = await createWorkspace({ "a.txt": "hello\n", "log.txt": "" });
-  const server = await workspace.start({ args: ["--set", "mcp.subprocess=true"] });
+  const args = ["--mode", "classic", "--set", "mcp.subprocess=true"];
+  const server = await workspace.start({ args, handshake: false });
+  await server.handshake(capabilities);
   await server.call("read_file", { path: "a.txt" });
   return { workspace, server, [Symbol.asyncDispose]: workspace.remove };
 };
@@ -158,6 +160,35 @@ describe("FAIL-D7 REQ-I9 the core is killed under load", () => {
     expect(frontOf(server)).toBe(frontBefore);
     expect(textOf(await server.call("read_file", { path: "a.txt" }))).toBe("hello\n");
     expect(await server.stop()).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe("REQ-I4 REQ-I9 the core is gone, and the user is still there", () => {
+  test("what they never want to be asked again is not asked; what they allowed for the session is", async () => {
+    await using setup = await start({ capabilities: { elicitation: {} } });
+    const { server } = setup;
+    const questions = (): readonly Message[] =>
+      server.messages.filter(({ method }) => method === "elicitation/create");
+    /** Calls a program that is not allowed; whoever is asked gives the answer. */
+    const run = async (program: string, grant: string): Promise<number> => {
+      const before = questions().length;
+      const id = server.askTool("run_cmd", { command: `${program} --version` });
+      const wasAsked = (): boolean => questions().length > before;
+      await server.until(() => wasAsked() || server.answersTo(id).length > 0, "a question or the answer");
+      const question = questions()[before];
+      if (question !== undefined)
+        server.send({ id: question.id, result: { action: "accept", content: { grant } } });
+      await server.toolResult(id);
+      return questions().length - before;
+    };
+    expect(await run("uname", "never")).toBe(1);
+    expect(await run("hostname", "session")).toBe(1);
+    expect([await run("uname", "once"), await run("hostname", "once")]).toEqual([0, 0]);
+    const core = coreOf(server) ?? 0;
+    process.kill(core, "SIGKILL");
+    await server.call("read_file", { path: "a.txt" });
+    expect(coreOf(server)).not.toBe(core);
+    expect([await run("uname", "once"), await run("hostname", "once")]).toEqual([0, 1]);
   });
 });
 
