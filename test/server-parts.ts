@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { globSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import type { ServerProcess } from "./server.ts";
 
 const parentOf = (pid: number): number | undefined => {
@@ -58,11 +58,21 @@ export const residentBytesOfTree = (root: number): number => {
     .reduce((sum, pid) => sum + residentBytesOf(pid), 0);
 };
 
-const programsIn = (server: ServerProcess, name: string): readonly number[] =>
-  descendantsOf(server.process.pid ?? 0).filter((pid) => {
+const programsBelow = (root: number, name: string): readonly number[] =>
+  descendantsOf(root).filter((pid) => {
     const [program = ""] = commandOf(pid).split("\0");
     return program.endsWith("node") && commandOf(pid).includes(`/src/${name}.ts\0`);
   });
+
+const programsIn = ({ process: { pid = 0 } }: ServerProcess, name: string): readonly number[] =>
+  programsBelow(pid, name);
+
+/** The same for a server that another library has started. */
+export const frontBelow = (root: number): number | undefined => programsBelow(root, "front")[0];
+
+/** Groups of the kernel that a process has made for what it confines. */
+export const controlGroupsOf = (pid: number): readonly string[] =>
+  globSync(`/sys/fs/cgroup/**/llmc-confined-${pid}-*`);
 
 /** The process that parses what the client sends; the sandbox around it has another. */
 export const frontOf = (server: ServerProcess): number | undefined => frontsOf(server)[0];

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import { describeDropped } from "../base/describe-dropped.ts";
 import { LlmcError } from "../base/error.ts";
 import { createLineSplitter, isBlank } from "../base/line-splitter.ts";
 import type { Child, ChildExit } from "./child.ts";
@@ -43,6 +44,8 @@ const GROWTH_CHECK_MS = 10_000;
 /** Fronts that may end by themselves before one was well: then they cannot run here. */
 const MAX_NEVER_WELL = 3;
 
+/** How long the core waits for the last words of a front. */
+const FRONT_FIRST_MS = 250;
 /** As many as a core keeps of a connection. */
 const MAX_REFUSED = 200;
 
@@ -208,6 +211,8 @@ export class Supervisor {
       if (this.#cores.isReady && this.#fronts.isHealthy) leftMs -= GRACE_CHECK_MS;
       if (leftMs > 0 && performance.now() < latest && !this.#isStopping) return;
       clearInterval(check);
+      const dropped = this.#lines.open().filter(({ isLasting }) => !isLasting).length;
+      if (dropped > 0) this.#parts.log(describeDropped(dropped));
       void this.#end(0);
     }, GRACE_CHECK_MS);
   }
@@ -279,9 +284,10 @@ export class Supervisor {
     this.#finish(code);
   }
 
-  /** The front first: it tells the core what it refused. */
+  /** The front a moment earlier: it tells the core what it refused. */
   async #stopBoth(): Promise<void> {
-    await this.#fronts.stop();
-    await this.#cores.stop();
+    const fronts = this.#fronts.stop();
+    await Promise.race([fronts, new Promise((resolve) => setTimeout(resolve, FRONT_FIRST_MS))]);
+    await Promise.all([fronts, this.#cores.stop()]);
   }
 }

@@ -131,8 +131,8 @@ export const openFrontDoor = (hello: FrontHello, writer: RecordWriter) => {
       else transport.receive(record);
     },
     close: async (): Promise<void> => {
-      await door.close();
       await log.close();
+      await door.close();
       core.down();
       close();
     },
