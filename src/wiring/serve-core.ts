@@ -6,6 +6,7 @@ import { connectTo } from "../host/net/link-sockets.ts";
 import { isFrontOf } from "../host/net/private-socket.ts";
 import { removeSocketFolder } from "../host/net/socket-folder.ts";
 import { lazyParseArgs, newKey } from "../host/os/lazy-builtins.ts";
+import { startedBy } from "../host/os/process-figures.ts";
 import { claimStdout } from "../host/os/stdio.ts";
 import { createCallTable } from "../link/call-table.ts";
 import { createEventLog } from "../link/event-log.ts";
@@ -177,7 +178,7 @@ const openLink = (app: App, hello: CoreHello, control: Control, report: ReturnTy
     front = Number(rest.slice(0, space));
     fronts.add(front, rest.slice(space + 1));
   });
-  addPartGauges(app.metrics, () => ({ front, supervisor: process.ppid }));
+  addPartGauges(app.metrics, () => ({ front, supervisor: startedBy() }));
   return {
     close: (): void => {
       table.cancelAll();

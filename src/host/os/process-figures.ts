@@ -22,3 +22,6 @@ export const processFigures = (pid: number): ProcessFigures | undefined => {
     return undefined;
   }
 };
+
+/** The process that started this one. */
+export const startedBy = (): number => process.ppid;
