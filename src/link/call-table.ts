@@ -44,8 +44,8 @@ const unknownOutcome = (): LlmcError =>
     details: { outcome: "unknown" },
   });
 
-/** The first time, and once again: a front may die of something else, but hardly twice before it has passed an answer on. */
-const MAX_SENT = 2;
+/** A front may die of something else before it has passed an answer on, but hardly five in a row. */
+const MAX_SENT = 5;
 
 const unreadable = (): LlmcError =>
   new LlmcError("file_too_large", "The call was done, but its answer could not be delivered.", {
