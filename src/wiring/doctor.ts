@@ -36,12 +36,20 @@ const good = (name: string, detail: string): Finding => ({ name, state: "good", 
 const weak = (name: string, detail: string, fix?: string): Finding => ({ name, state: "weak", detail, fix });
 const bad = (name: string, detail: string, fix?: string): Finding => ({ name, state: "bad", detail, fix });
 
+/** The files that values come from. */
+const describeSources = ({ file, origins }: Loaded): string => {
+  const own = [...origins.values()].find(({ source }) => source === "user")?.detail.replace(/:\d+$/, "");
+  if (file === undefined)
+    return own === undefined ? "no file; the defaults are in force" : `${own}, and no file of the workspace`;
+  return own === undefined ? file : `${file}, and what it leaves open from ${own}`;
+};
+
 const examineConfig = async (
   request: AppRequest,
 ): Promise<{ finding: Finding; loaded: Loaded | undefined }> => {
   try {
     const loaded = await loadFor(request);
-    const detail = loaded.file === undefined ? "no file; the defaults are in force" : loaded.file;
+    const detail = describeSources(loaded);
     return { finding: good("configuration", detail), loaded };
   } catch (thrown) {
     return {
@@ -102,14 +110,16 @@ const examineRoots = async (request: AppRequest, loaded: Loaded | undefined): Pr
 /** What the workspace's file asks for and does not get. */
 const examineTrust = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
   if (loaded === undefined) return [];
-  const { values, modules, executables, policies } = await createTrust(request).plan();
-  if (loaded.workspaceFile === undefined && policies.length === 0) return [];
+  const { values, modules, executables, flows, policies } = await createTrust(request).plan();
+  const files = [...modules, ...executables, ...flows, ...policies];
+  if (loaded.workspaceFile === undefined && files.length === 0) return [];
   const waiting = [
     ...values.filter(({ isGranted }) => !isGranted).map(({ key }) => key),
     ...modules.filter(({ isGranted }) => !isGranted).map(({ file }) => `the module ${quoteForMessage(file)}`),
     ...executables
       .filter(({ isGranted }) => !isGranted)
       .map(({ file }) => `the executable ${quoteForMessage(file)}`),
+    ...flows.filter(({ isGranted }) => !isGranted).map(({ file }) => `the flow ${quoteForMessage(file)}`),
     ...policies
       .filter(({ isGranted }) => !isGranted)
       .map(({ file }) => `the policies of ${quoteForMessage(file)}`),
@@ -276,7 +286,7 @@ export const examine = async (request: AppRequest): Promise<readonly Finding[]> 
     ...(await examineTools(request, loaded)),
     ...(await examineTrust(request, loaded)),
     ...(await examinePolicies(request, loaded)),
-    ...(await examineFlows(request.root, loaded?.config)),
+    ...(await examineFlows(request, loaded)),
     await examineState(request),
     ...(await examineRoots(request, loaded)),
     ...examineAbove(request.root, loaded),
