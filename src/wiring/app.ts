@@ -39,7 +39,7 @@ import { refuseOutside } from "./refuse-outside.ts";
 import { coreSettingsOf, observeSettingsOf } from "./settings.ts";
 import { trustCommandOf } from "./trust-command-line.ts";
 import { VERSION } from "./version.ts";
-import { FOLDER_KEYS, grantedDigests, waitingFlows } from "./workspace-content.ts";
+import { describeWaitingKeys, grantedDigests, waitingFolders } from "./workspace-content.ts";
 
 export interface AppRequest {
   readonly root: string;
@@ -152,11 +152,7 @@ const createEngineLoader = (
           configFiles: () => [store.current().lookedAt, ...store.current().alsoFrom],
           folders,
           env,
-          waitingModules: () =>
-            store
-              .current()
-              .waiting.filter(({ key }) => FOLDER_KEYS.some((one) => one === key))
-              .map(({ asked }) => String(asked)),
+          waitingModules: () => waitingFolders(store.current()),
           flowDigests: () => grantedDigests(store.current(), { root, folders }, FLOWS_KEY),
           trustHint: (key, item) =>
             waitingHint(store.current().waiting, key, item, trustCommandOf({ root, cwd, folders })),
@@ -256,11 +252,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     matchTemplate: async (template, uri) => (await import("../mcp/kit.ts")).matchTemplate(template, uri),
     watchFile: watchFileIn(root, disk),
     program: `llmc ${VERSION}`,
-    waiting: () => [
-      ...store.current().waiting.map(({ key }) => key),
-      ...policy.waiting(),
-      ...waitingFlows(store.current(), request),
-    ],
+    waiting: () => [...describeWaitingKeys(store.current(), request), ...policy.waiting()],
     problems: policy.problems,
     now,
   });

@@ -4,7 +4,7 @@ import type { createExecutableSource } from "../host/trust/executable-source.ts"
 import type { createModuleSource } from "../host/trust/module-source.ts";
 import { lazyPort } from "./lazy-port.ts";
 import { EXECUTABLES_KEY, MODULES_KEY } from "./load.ts";
-import { type ContentPlace, grantedDigests } from "./workspace-content.ts";
+import { type ContentFolders, grantedDigests } from "./workspace-content.ts";
 
 type Modules = ReturnType<typeof createModuleSource>;
 type Executables = ReturnType<typeof createExecutableSource>;
@@ -12,7 +12,7 @@ type Executables = ReturnType<typeof createExecutableSource>;
 /** Custom modules and executables; those that a command may have written are looked at again when that was checked. */
 export const openCustomCode = (
   store: ConfigStore,
-  place: ContentPlace,
+  where: ContentFolders,
   { mayHaveWritten, onChecked }: Pick<LiveWriters, "mayHaveWritten" | "onChecked">,
 ): { readonly modules: Modules; readonly executables: Executables } => {
   let modules: Modules | undefined;
@@ -25,7 +25,7 @@ export const openCustomCode = (
     modules: lazyPort<Modules>(async () => {
       const { createModuleSource } = await import("../host/trust/module-source.ts");
       modules ??= createModuleSource(
-        (path) => grantedDigests(store.current(), place, MODULES_KEY, path),
+        (path) => grantedDigests(store.current(), where, MODULES_KEY, path),
         mayHaveWritten,
       );
       return modules;
@@ -33,7 +33,7 @@ export const openCustomCode = (
     executables: lazyPort<Executables>(async () => {
       const { createExecutableSource } = await import("../host/trust/executable-source.ts");
       executables ??= createExecutableSource(
-        (folder) => grantedDigests(store.current(), place, EXECUTABLES_KEY, folder),
+        (folder) => grantedDigests(store.current(), where, EXECUTABLES_KEY, folder),
         mayHaveWritten,
       );
       return executables;

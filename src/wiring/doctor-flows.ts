@@ -2,21 +2,21 @@ import type { Finding } from "../cli/doctor-command.ts";
 import type { Loaded } from "../config/load.ts";
 import { isBroken } from "../knowledge/flows/flow.ts";
 import { FLOWS_KEY } from "./load.ts";
-import { type ContentPlace, grantedDigests } from "./workspace-content.ts";
+import { type ContentFolders, grantedDigests } from "./workspace-content.ts";
 
 const NAME = "flows";
 
 /** Whether what the folder of flows declares can be used. */
 export const examineFlows = async (
-  place: ContentPlace,
+  where: ContentFolders,
   loaded: Loaded | undefined,
 ): Promise<readonly Finding[]> => {
   if (loaded === undefined || loaded.config.mcp.kb.flows === "") return [];
   const { createFlows } = await import("./flow-wiring.ts");
   const all = await createFlows({
-    root: place.root,
+    root: where.root,
     config: () => loaded.config,
-    digests: () => grantedDigests(loaded, place, FLOWS_KEY),
+    digests: () => grantedDigests(loaded, where, FLOWS_KEY),
     onBroken: () => {},
   })();
   // What waits for trust is said with all that does.

@@ -1,7 +1,6 @@
 import { basename, join } from "node:path";
 import { toLlmcError } from "../base/error.ts";
 import { EXTRAS, installCommand } from "../base/extras-table.ts";
-import { quoteForMessage } from "../base/text.ts";
 import type { Finding } from "../cli/doctor-command.ts";
 import { modeCost } from "../cli/tools-command.ts";
 import { showOrigin } from "../config/layer.ts";
@@ -20,6 +19,7 @@ import { type App, type AppRequest, createApp } from "./app.ts";
 import { examineAbove } from "./doctor-above.ts";
 import { examineFlows } from "./doctor-flows.ts";
 import { examineIsolation } from "./doctor-isolation.ts";
+import { examineTrust } from "./doctor-trust.ts";
 import { describeLeftOut } from "./left-out-code.ts";
 import { loadFor } from "./load.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
@@ -27,7 +27,6 @@ import { modelSettingsOf } from "./model-settings.ts";
 import { examineState } from "./other-state.ts";
 import { examineQuarantine } from "./quarantine.ts";
 import { examineInside } from "./runs-inside.ts";
-import { createTrust } from "./trust.ts";
 import { trustCommand } from "./trust-command-line.ts";
 import { describeUnknownTools, unknownTools } from "./unknown-tools.ts";
 import { VERSION } from "./version.ts";
@@ -105,30 +104,6 @@ const examineRoots = async (request: AppRequest, loaded: Loaded | undefined): Pr
     findings.push(weak("roots", "the whole file system is allowed", 'allowed_roots = ["."]'));
   }
   return findings;
-};
-
-/** What the workspace's file asks for and does not get. */
-const examineTrust = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
-  if (loaded === undefined) return [];
-  const { values, modules, executables, flows, policies } = await createTrust(request).plan();
-  const files = [...modules, ...executables, ...flows, ...policies];
-  if (loaded.workspaceFile === undefined && files.length === 0) return [];
-  const waiting = [
-    ...values.filter(({ isGranted }) => !isGranted).map(({ key }) => key),
-    ...modules.filter(({ isGranted }) => !isGranted).map(({ file }) => `the module ${quoteForMessage(file)}`),
-    ...executables
-      .filter(({ isGranted }) => !isGranted)
-      .map(({ file }) => `the executable ${quoteForMessage(file)}`),
-    ...flows.filter(({ isGranted }) => !isGranted).map(({ file }) => `the flow ${quoteForMessage(file)}`),
-    ...policies
-      .filter(({ isGranted }) => !isGranted)
-      .map(({ file }) => `the policies of ${quoteForMessage(file)}`),
-  ];
-  return [
-    waiting.length === 0
-      ? good("trust", "all that the workspace asks for is in force")
-      : weak("trust", `the workspace is not trusted with ${waiting.join(", ")}`, trustCommand(request)),
-  ];
 };
 
 /** Whether the policies that somebody wrote are in force. */

@@ -10,7 +10,6 @@ import { parseTrustRecord, readTrust, type TrustRecord, trustFile } from "../con
 import { trustFolder } from "../config/user-folders.ts";
 import { auditSettings } from "../host/audit/settings.ts";
 import { createDisk } from "../host/own-files/disk.ts";
-import { digestFlowFiles } from "../host/own-files/flow-files.ts";
 import { digestExecutables } from "../host/trust/executable-source.ts";
 import { createTrustFiles } from "../host/trust/trust-files.ts";
 import { digestFolder } from "../host/trust/trusted-modules.ts";
@@ -18,7 +17,7 @@ import type { AppRequest } from "./app.ts";
 import { EXECUTABLES_KEY, FLOWS_KEY, loadFor, MODULES_KEY, POLICIES_KEY } from "./load.ts";
 import { readPolicyTexts } from "./policy-texts.ts";
 import { recordGrants } from "./record-grants.ts";
-import { FOLDER_KEYS, type FolderKey, folderToTrust } from "./workspace-content.ts";
+import { digestFlowFiles, FOLDER_KEYS, type FolderKey, folderToTrust } from "./workspace-content.ts";
 
 type Digests = TrustRecord["digests"][string];
 

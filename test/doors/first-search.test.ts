@@ -59,12 +59,12 @@ describe("REQ-R11 the first search of a large workspace answers before its deadl
         arguments: { query },
         ...(progressToken === undefined ? {} : { _meta: { progressToken } }),
       });
-    const told = () =>
+    const notified = () =>
       server.messages.flatMap(({ method, params }) =>
         method === "notifications/progress" ? (params as unknown as Progress) : [],
       );
     await search("count flamingos", "first-index");
-    const steps = told();
+    const steps = notified();
     expect(steps.length).toBeGreaterThan(1);
     expect(steps.every(({ progressToken }) => progressToken === "first-index")).toBe(true);
     const done = steps.map(({ progress }) => progress);
@@ -72,6 +72,6 @@ describe("REQ-R11 the first search of a large workspace answers before its deadl
     expect(steps.every(({ total }) => total === undefined || total === FILE_COUNT)).toBe(true);
     expect(steps.at(-1)).toMatchObject({ message: expect.stringMatching(/./) });
     await search("count flamingos again");
-    expect(told().length).toBe(steps.length);
+    expect(notified().length).toBe(steps.length);
   });
 });

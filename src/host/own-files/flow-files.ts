@@ -2,7 +2,6 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { isMissing } from "../../base/system-error.ts";
-import { sha256 } from "../os/lazy-builtins.ts";
 import { readOwnFile } from "./read-own-file.ts";
 
 export interface FlowFile {
@@ -43,11 +42,3 @@ export const readFlowFiles = (folder: string): readonly FlowFile[] => {
   });
   return [...files, { name: beyond, text: tooMany }];
 };
-
-/** SHA-256 of each declaration that can be read, by its name. Throws if the folder cannot be read. */
-export const digestFlowFiles = (folder: string): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    readFlowFiles(folder).flatMap(({ name, text }) =>
-      text instanceof LlmcError ? [] : [[name, sha256(text)] as const],
-    ),
-  );
