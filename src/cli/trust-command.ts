@@ -24,12 +24,16 @@ export interface TrustPlan {
   readonly modules: readonly TrustedFile[];
   /** Scripts that become tools, and whatever lies beside them. */
   readonly executables: readonly TrustedFile[];
+  /** Declarations of flows, which call tools. */
+  readonly flows: readonly TrustedFile[];
   /** Policy files with permits, which have no effect before. */
   readonly policies: readonly TrustedFile[];
-  /** The folder of modules, if it cannot be read completely: then nothing in it is granted. */
-  readonly unreadable?: { readonly folder: string; readonly reason: string };
-  /** The same of the folder of executables. */
-  readonly unreadableExecutables?: TrustPlan["unreadable"];
+  /** Folders that cannot be read completely, by the key that names them: nothing in them is granted. */
+  readonly unreadable: readonly {
+    readonly key: string;
+    readonly folder: string;
+    readonly reason: string;
+  }[];
   /** Whether all of it is already granted. */
   readonly isGranted: boolean;
 }
@@ -54,13 +58,10 @@ const show = (value: unknown): string => tomlInline(redactUserinfo(value));
 const leadsElsewhere = (asked: unknown, grant: unknown): boolean =>
   Array.isArray(grant) && !grant.every((item) => Array.isArray(asked) && asked.includes(item));
 
-const describeUnreadable = ({ unreadable, unreadableExecutables }: TrustPlan): readonly string[] =>
-  [unreadable, unreadableExecutables].flatMap((one) =>
-    one === undefined
-      ? []
-      : [
-          `  code in ${plain(one.folder)} cannot be read, so it cannot be trusted (${plain(one.reason)}); none of it is loaded`,
-        ],
+const describeUnreadable = ({ unreadable }: TrustPlan): readonly string[] =>
+  unreadable.map(
+    ({ folder, reason }) =>
+      `  code in ${plain(folder)} cannot be read, so it cannot be trusted (${plain(reason)}); none of it is loaded`,
   );
 
 const describePlan = (plan: TrustPlan): string =>
@@ -74,7 +75,7 @@ const describeFiles = (title: string, files: readonly TrustedFile[]): readonly s
   ),
 ];
 
-const planLines = ({ values, modules, executables, policies }: TrustPlan): string[] => [
+const planLines = ({ values, modules, executables, flows, policies }: TrustPlan): string[] => [
   ...values.flatMap(({ key, without, asked, grant, isGranted }) => [
     `  ${key}${isGranted ? " (already granted)" : ""}`,
     `    without this file  ${show(without)}`,
@@ -83,11 +84,26 @@ const planLines = ({ values, modules, executables, policies }: TrustPlan): strin
   ]),
   ...describeFiles("code that runs in the server", modules),
   ...describeFiles("scripts that become tools, which run as commands", executables),
+  ...describeFiles("flows, whose steps call tools", flows),
   ...describeFiles("policies, which may then permit and not only forbid", policies),
 ];
 
 const jsonOfFiles = (files: readonly TrustedFile[]) =>
   files.map(({ file, digest, isGranted }) => ({ file, sha256: digest, granted: isGranted }));
+
+const UNREADABLE_NAMES: Readonly<Record<string, string>> = {
+  "mcp.tools.custom_modules": "unreadable_modules",
+  "mcp.tools.executables": "unreadable_executables",
+  "mcp.kb.flows": "unreadable_flows",
+};
+
+/** Everything that is trusted by its content. */
+const filesOf = ({ modules, executables, flows, policies }: TrustPlan): readonly TrustedFile[] => [
+  ...modules,
+  ...executables,
+  ...flows,
+  ...policies,
+];
 
 const jsonOf = ({ workspace, file, values, isGranted, ...plan }: TrustPlan) => ({
   workspace,
@@ -102,9 +118,11 @@ const jsonOf = ({ workspace, file, values, isGranted, ...plan }: TrustPlan) => (
   })),
   modules: jsonOfFiles(plan.modules),
   executables: jsonOfFiles(plan.executables),
+  flows: jsonOfFiles(plan.flows),
   policies: jsonOfFiles(plan.policies),
-  ...(plan.unreadable === undefined ? {} : { unreadable_modules: plan.unreadable }),
-  ...(plan.unreadableExecutables === undefined ? {} : { unreadable_executables: plan.unreadableExecutables }),
+  ...Object.fromEntries(
+    plan.unreadable.map(({ key, folder, reason }) => [UNREADABLE_NAMES[key], { folder, reason }]),
+  ),
 });
 
 /** Shows what would be granted and asks for it; returns whether it was granted. */
@@ -200,9 +218,9 @@ export const validateRepo = async (
       ? `${plan.workspace} has no llmc.toml: the defaults apply.\n`
       : `${loaded.file} is valid.\n`,
   );
-  if (loaded.file === undefined && plan.policies.length === 0) return;
-  if (plan.values.length + plan.modules.length + plan.executables.length + plan.policies.length === 0)
-    io.out("It asks for nothing beyond your own configuration.\n");
+  const asked = plan.values.length + filesOf(plan).length;
+  if (loaded.file === undefined && asked === 0) return;
+  if (asked === 0) io.out("It asks for nothing beyond your own configuration.\n");
   else {
     io.out(
       `It ${plan.isGranted ? "allows, as you have granted" : "would allow, if you trust it (llmc trust)"}:\n`,

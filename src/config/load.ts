@@ -155,9 +155,17 @@ const problemsOf = (
   ];
 };
 
-/** A file of the workspace may be in force, or the user may name policies that a workspace fills. */
-const needsTrust = (user: Layer | undefined, file: FileLayer | undefined): boolean =>
-  file !== undefined || user?.settings.has("mcp.security.policy_files") === true;
+/** Their values name what the server executes or obeys, which may lie in a workspace. */
+const NAMES_CONTENT = [
+  "mcp.tools.custom_modules",
+  "mcp.tools.executables",
+  "mcp.kb.flows",
+  "mcp.security.policy_files",
+];
+
+/** A file of the workspace may be in force, or the user may name folders that a workspace fills. */
+const needsTrust = (file: FileLayer | undefined, ...others: readonly (Layer | undefined)[]): boolean =>
+  file !== undefined || others.some((layer) => NAMES_CONTENT.some((key) => layer?.settings.has(key)));
 
 const trustPathOf = async ({ folders, root }: LoadRequest): Promise<string> =>
   (await import("./trust-record.ts")).trustFile(folders.state, root);
@@ -189,7 +197,7 @@ export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
   if (problems.length > 0) throw refuse(problems);
 
   const operators = new Map([...environment.settings, ...overrides.settings]);
-  const isTrustRead = needsTrust(user, file);
+  const isTrustRead = needsTrust(file, user, environment);
   if (isTrustRead) identities.push(identify(await trustPathOf(request)));
   const trust = isTrustRead ? await readTrustOf(request) : undefined;
   const fromFile =

@@ -30,8 +30,26 @@ const EXCLUDES: ReadonlyMap<string, Exclude> = new Map<string, Exclude>([
 const followsLinks = (program: string, args: readonly string[]): boolean =>
   /^[ef]?grep$/.test(program) && args.some((arg) => /^-(?!-)[^ ]*R|^--de/.test(arg));
 
-/** They search folders, and have no option that reliably excludes a name. */
-const RECURSIVE: ReadonlySet<string> = new Set(["ag", "ack", "ugrep", "bat", "batcat"]);
+/**
+ * They show no content of files below a folder that they are given: they do not go into it, or tell names and sizes alone.
+ * Git is judged by itself, and pytest runs the code of the folder, which nothing holds on the plain tier. A program that is
+ * not in this list may do anything with a folder.
+ */
+const KEEPS_OUT: ReadonlySet<string> = new Set(
+  (
+    "ls dir vdir cat head tail wc stat file find tree sort uniq git pytest pwd echo printf true false test [ basename dirname " +
+    "realpath readlink du df cut tr tac rev nl paste join comm cmp fold fmt expand column tee touch mkdir rmdir rm mv chmod " +
+    "chown chgrp ln truncate md5sum sha1sum sha256sum sha512sum cksum base64 od xxd hexdump sed awk gawk mawk jq yq date seq " +
+    "sleep uname whoami id nproc which type"
+  ).split(" "),
+);
+
+/** find runs another program on whatever it finds. */
+const handsOn = (program: string, args: readonly string[]): boolean =>
+  program === "find" && args.some((arg) => /^-(?:exec|ok)/.test(arg));
+
+/** They search the current folder when they are given none. */
+const SEARCHES_BY_ITSELF: ReadonlySet<string> = new Set(["ag", "ack", "ugrep", "bat", "batcat"]);
 
 export type Exclusion =
   | { readonly kind: "arguments"; readonly args: readonly string[] }
@@ -49,17 +67,21 @@ export const gitShowsSecrets = (
   return (secrets.changed && subcommand !== "status") || (secrets.untracked && goesBeyond);
 };
 
-/** `names` are the base names of secrets and of the server's own folders in the roots; `args` the arguments after the program. */
+/** `names` are the base names of secrets and of the server's own folders in the roots; `args` the arguments after the program. Whoever knows no way to exclude names from a program says whether it is given a folder in which there are some. */
 export const excludeNames = (
   program: string,
   args: readonly string[],
   names: readonly string[],
+  isGivenFolder: boolean,
 ): Exclusion => {
   if (names.length === 0) return { kind: "arguments", args };
-  if (RECURSIVE.has(program)) return { kind: "refused", why: "recursive" };
   if (followsLinks(program, args)) return { kind: "refused", why: "links" };
   const exclude = EXCLUDES.get(program);
-  if (exclude === undefined) return { kind: "arguments", args };
+  if (exclude === undefined) {
+    const mayShow =
+      SEARCHES_BY_ITSELF.has(program) || handsOn(program, args) || (isGivenFolder && !KEEPS_OUT.has(program));
+    return mayShow ? { kind: "refused", why: "recursive" } : { kind: "arguments", args };
+  }
   const end = args.indexOf("--");
   const at = end < 0 ? args.length : end;
   // Twice: an option of the caller may take the first of them as its value.

@@ -7,7 +7,7 @@ const DEFAULT_WAIT_MS = 300;
 
 export const linuxProcStart = defineTool({
   name: "linux_proc_start",
-  description: "Start a long-running or interactive program, without a shell.",
+  description: "Start one long-running or interactive program, without a shell.",
   effect: "execute",
   pathArgument: "cwd",
   // Its own wait is shorter than this; the rest is the sandbox.

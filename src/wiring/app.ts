@@ -30,7 +30,7 @@ import { followConfig, watchFileIn } from "./follow-config.ts";
 import { addCacheGauges, addCoreGauges, healthProbes } from "./health-probes.ts";
 import { createKnownSecrets } from "./known-secrets.ts";
 import { lazyPorts } from "./lazy-port.ts";
-import { EXECUTABLES_KEY, MODULES_KEY } from "./load.ts";
+import { FLOWS_KEY } from "./load.ts";
 import { openConfig } from "./open-config.ts";
 import { createPolicyStore, followPolicies, type PolicyStore } from "./policy-store.ts";
 import { policyPaths } from "./policy-texts.ts";
@@ -39,6 +39,7 @@ import { refuseOutside } from "./refuse-outside.ts";
 import { coreSettingsOf, observeSettingsOf } from "./settings.ts";
 import { trustCommandOf } from "./trust-command-line.ts";
 import { VERSION } from "./version.ts";
+import { describeWaitingKeys, grantedDigests, waitingFolders } from "./workspace-content.ts";
 
 export interface AppRequest {
   readonly root: string;
@@ -151,11 +152,8 @@ const createEngineLoader = (
           configFiles: () => [store.current().lookedAt, ...store.current().alsoFrom],
           folders,
           env,
-          waitingModules: () =>
-            store
-              .current()
-              .waiting.filter(({ key }) => key === MODULES_KEY || key === EXECUTABLES_KEY)
-              .map(({ asked }) => String(asked)),
+          waitingModules: () => waitingFolders(store.current()),
+          flowDigests: () => grantedDigests(store.current(), { root, folders }, FLOWS_KEY),
           trustHint: (key, item) =>
             waitingHint(store.current().waiting, key, item, trustCommandOf({ root, cwd, folders })),
           log,
@@ -221,7 +219,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
   const caches = createCaches({ maxBytes: maxCacheBytes, now });
   addCacheGauges(metrics, caches);
   const engines = createEngineLoader(request, store, log, metrics, writers, caches, trail);
-  const custom = openCustomCode(store, writers);
+  const custom = openCustomCode(store, request, writers);
   const policyIdentities = identitiesOf(policyPaths(store.current().config, request));
   const policy = createPolicyStore({
     root,
@@ -254,7 +252,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     matchTemplate: async (template, uri) => (await import("../mcp/kit.ts")).matchTemplate(template, uri),
     watchFile: watchFileIn(root, disk),
     program: `llmc ${VERSION}`,
-    waiting: () => [...store.current().waiting.map(({ key }) => key), ...policy.waiting()],
+    waiting: () => [...describeWaitingKeys(store.current(), request), ...policy.waiting()],
     problems: policy.problems,
     now,
   });

@@ -1,7 +1,6 @@
 import { basename, join } from "node:path";
 import { toLlmcError } from "../base/error.ts";
 import { EXTRAS, installCommand } from "../base/extras-table.ts";
-import { quoteForMessage } from "../base/text.ts";
 import type { Finding } from "../cli/doctor-command.ts";
 import { modeCost } from "../cli/tools-command.ts";
 import { showOrigin } from "../config/layer.ts";
@@ -20,6 +19,7 @@ import { type App, type AppRequest, createApp } from "./app.ts";
 import { examineAbove } from "./doctor-above.ts";
 import { examineFlows } from "./doctor-flows.ts";
 import { examineIsolation } from "./doctor-isolation.ts";
+import { examineTrust } from "./doctor-trust.ts";
 import { describeLeftOut } from "./left-out-code.ts";
 import { loadFor } from "./load.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
@@ -27,7 +27,6 @@ import { modelSettingsOf } from "./model-settings.ts";
 import { examineState } from "./other-state.ts";
 import { examineQuarantine } from "./quarantine.ts";
 import { examineInside } from "./runs-inside.ts";
-import { createTrust } from "./trust.ts";
 import { trustCommand } from "./trust-command-line.ts";
 import { describeUnknownTools, unknownTools } from "./unknown-tools.ts";
 import { VERSION } from "./version.ts";
@@ -36,12 +35,20 @@ const good = (name: string, detail: string): Finding => ({ name, state: "good", 
 const weak = (name: string, detail: string, fix?: string): Finding => ({ name, state: "weak", detail, fix });
 const bad = (name: string, detail: string, fix?: string): Finding => ({ name, state: "bad", detail, fix });
 
+/** The files that values come from. */
+const describeSources = ({ file, origins }: Loaded): string => {
+  const own = [...origins.values()].find(({ source }) => source === "user")?.detail.replace(/:\d+$/, "");
+  if (file === undefined)
+    return own === undefined ? "no file; the defaults are in force" : `${own}, and no file of the workspace`;
+  return own === undefined ? file : `${file}, and what it leaves open from ${own}`;
+};
+
 const examineConfig = async (
   request: AppRequest,
 ): Promise<{ finding: Finding; loaded: Loaded | undefined }> => {
   try {
     const loaded = await loadFor(request);
-    const detail = loaded.file === undefined ? "no file; the defaults are in force" : loaded.file;
+    const detail = describeSources(loaded);
     return { finding: good("configuration", detail), loaded };
   } catch (thrown) {
     return {
@@ -97,28 +104,6 @@ const examineRoots = async (request: AppRequest, loaded: Loaded | undefined): Pr
     findings.push(weak("roots", "the whole file system is allowed", 'allowed_roots = ["."]'));
   }
   return findings;
-};
-
-/** What the workspace's file asks for and does not get. */
-const examineTrust = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
-  if (loaded === undefined) return [];
-  const { values, modules, executables, policies } = await createTrust(request).plan();
-  if (loaded.workspaceFile === undefined && policies.length === 0) return [];
-  const waiting = [
-    ...values.filter(({ isGranted }) => !isGranted).map(({ key }) => key),
-    ...modules.filter(({ isGranted }) => !isGranted).map(({ file }) => `the module ${quoteForMessage(file)}`),
-    ...executables
-      .filter(({ isGranted }) => !isGranted)
-      .map(({ file }) => `the executable ${quoteForMessage(file)}`),
-    ...policies
-      .filter(({ isGranted }) => !isGranted)
-      .map(({ file }) => `the policies of ${quoteForMessage(file)}`),
-  ];
-  return [
-    waiting.length === 0
-      ? good("trust", "all that the workspace asks for is in force")
-      : weak("trust", `the workspace is not trusted with ${waiting.join(", ")}`, trustCommand(request)),
-  ];
 };
 
 /** Whether the policies that somebody wrote are in force. */
@@ -276,7 +261,7 @@ export const examine = async (request: AppRequest): Promise<readonly Finding[]> 
     ...(await examineTools(request, loaded)),
     ...(await examineTrust(request, loaded)),
     ...(await examinePolicies(request, loaded)),
-    ...(await examineFlows(request.root, loaded?.config)),
+    ...(await examineFlows(request, loaded)),
     await examineState(request),
     ...(await examineRoots(request, loaded)),
     ...examineAbove(request.root, loaded),

@@ -34,8 +34,10 @@ interface EngineParts {
   /** The user's own folders: only the operator may write there, so no caller does. */
   readonly folders: UserFolders;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Folders of custom modules and executables that the workspace asks for and is not trusted with yet. */
+  /** Folders of custom modules, executables and flows that the workspace asks for and is not trusted with yet. */
   readonly waitingModules?: () => readonly string[];
+  /** Of flows that are the workspace's content, those that were granted. */
+  readonly flowDigests: KnowledgeWiring["flowDigests"];
   /** What trust in the workspace would change about a refusal, in one sentence. */
   readonly trustHint?: (key: string, item: string) => string | undefined;
   readonly log: Log;

@@ -1,9 +1,10 @@
 import { resolve } from "node:path";
-import { toLlmcError } from "../base/error.ts";
+import { LlmcError, toLlmcError } from "../base/error.ts";
 import { parseGuarded } from "../base/json-guard.ts";
 import type { Loaded } from "../config/load.ts";
 import { parseToml } from "../config/parse-toml.ts";
 import { canonicalName } from "../core/modes.ts";
+import { sha256 } from "../host/os/lazy-builtins.ts";
 import { readFlowFiles } from "../host/own-files/flow-files.ts";
 import { type BrokenFlow, type DeclaredFlow, isBroken } from "../knowledge/flows/flow.ts";
 import { type FlowFile, loadFlows } from "../knowledge/flows/load-flows.ts";
@@ -14,6 +15,8 @@ import { coreSettingsOf } from "./settings.ts";
 export interface FlowWiring {
   readonly root: string;
   readonly config: () => Loaded["config"];
+  /** If the folder is the workspace's content: the SHA-256 of each file that was granted. */
+  readonly digests: () => Readonly<Record<string, string>> | undefined;
   /** Told once of each file that cannot be used, whenever the files change. */
   readonly onBroken: (flow: BrokenFlow) => void;
 }
@@ -56,10 +59,23 @@ const checkArguments =
     }));
   };
 
+/** A file of the workspace that was not granted is not looked into: what it declares is neither run nor listed. */
+const holdBack = ({ name, text }: FlowFile, granted: Readonly<Record<string, string>>): FlowFile => {
+  if (text instanceof LlmcError || granted[name] === sha256(text)) return { name, text };
+  const how = granted[name] === undefined ? "was not there" : "had different content";
+  return {
+    name,
+    text: new LlmcError("forbidden", `The flow ${name} ${how} when this workspace was trusted.`, {
+      hint: "The user looks at it, then runs llmc trust.",
+    }),
+  };
+};
+
 /** A folder that cannot be read declares no flow; knowledge bases work without flows. */
-const readFiles = (folder: string): readonly FlowFile[] => {
+const readFiles = (folder: string, granted: ReturnType<FlowWiring["digests"]>): readonly FlowFile[] => {
   try {
-    return readFlowFiles(folder);
+    const files = readFlowFiles(folder);
+    return granted === undefined ? files : files.map((file) => holdBack(file, granted));
   } catch (thrown) {
     return [{ name: "mcp.kb.flows", text: toLlmcError(thrown) }];
   }
@@ -69,6 +85,7 @@ const readFiles = (folder: string): readonly FlowFile[] => {
 export const createFlows = ({
   root,
   config,
+  digests,
   onBroken,
 }: FlowWiring): (() => Promise<readonly DeclaredFlow[]>) => {
   let known: { readonly from: string; readonly flows: Promise<readonly DeclaredFlow[]> } | undefined;
@@ -83,7 +100,7 @@ export const createFlows = ({
   return () => {
     const { kb } = config().mcp;
     if (kb.flows === "") return Promise.resolve([]);
-    const files = readFiles(resolve(root, kb.flows));
+    const files = readFiles(resolve(root, kb.flows), digests());
     const off = coreSettingsOf(config(), root).withheldTools;
     const from = JSON.stringify([files.map(({ name, text }) => [name, String(text)]), off]);
     if (known?.from !== from) known = { from, flows: load(files, off) };

@@ -11,13 +11,14 @@ import type { HitCache, KnowledgeEngine, KnowledgeParts } from "../knowledge/kno
 import type { SqlDriver } from "../knowledge/store/sql-store.ts";
 import type { Log } from "../observe/log.ts";
 import { openAnswerModel } from "./answer-model.ts";
-import { createFlows } from "./flow-wiring.ts";
+import { createFlows, type FlowWiring } from "./flow-wiring.ts";
 import type { ModelRecords } from "./rlm-wiring.ts";
 
 export interface KnowledgeWiring {
   readonly root: string;
   readonly config: () => Loaded["config"];
   readonly folders: UserFolders;
+  readonly flowDigests: FlowWiring["digests"];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly cache?: TimedCache<readonly Hit[]> | undefined;
@@ -90,6 +91,7 @@ const createWith = async (
     },
     flows: createFlows({
       ...wiring,
+      digests: wiring.flowDigests,
       onBroken: ({ file, error }) =>
         wiring.log.warn({ file, reason: error.message }, "a flow cannot be used"),
     }),

@@ -12,6 +12,9 @@ export const EXECUTABLES_KEY = "mcp.tools.executables";
 /** The key that names policy files; those of a workspace are trusted by their digests, too. */
 export const POLICIES_KEY = "mcp.security.policy_files";
 
+/** The key that names the folder of declared flows, which are trusted by their digests, too. */
+export const FLOWS_KEY = "mcp.kb.flows";
+
 /** The configuration, by the one way in which every command and door loads it. */
 export const loadFor = (
   request: Omit<LoadRequest, "disk" | "trust" | "lines">,

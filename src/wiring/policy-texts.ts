@@ -1,4 +1,4 @@
-import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { isInside } from "../base/paths.ts";
 import type { Loaded } from "../config/load.ts";
 import type { UserFolders } from "../config/user-folders.ts";
@@ -13,6 +13,7 @@ import { needsTrust } from "../policy/cedar/cedar-text.ts";
 import type { PolicyFile } from "../policy/cedar/policy-file.ts";
 import type { PolicyProblem } from "../policy/cedar/positions.ts";
 import { POLICIES_KEY } from "./load.ts";
+import { isOfWorkspace } from "./workspace-content.ts";
 
 export interface PolicyFolders {
   readonly root: string;
@@ -36,25 +37,37 @@ export const policyPaths = (config: Loaded["config"], where: PolicyFolders): rea
     basename(pattern).includes("*") ? dirname(pattern) : pattern,
   );
 
-const isRelative = (pattern: string): boolean => !isAbsolute(pattern) && !pattern.startsWith("~/");
+interface PolicyPattern {
+  /** Absolute. */
+  readonly pattern: string;
+  /** Whether a file of it may permit without trust in its content. */
+  readonly isOperators: (path: string) => boolean;
+}
 
 /**
- * The patterns whose files may permit: the operator's. What only the workspace's file names may forbid, wherever it lies;
- * and so may a pattern of the user's own file that any workspace could fill.
+ * The patterns whose files may permit: the operator's, but for what is the workspace's content. What only the workspace's
+ * file names may forbid, wherever it lies.
  */
-const operatorPatterns = (
-  { config, origins, workspaceFile }: Loaded,
-  where: PolicyFolders,
-): readonly string[] => {
+const operatorPatterns = (loaded: Loaded, where: PolicyFolders): readonly PolicyPattern[] => {
+  const { config, origins, workspaceFile } = loaded;
   const source = origins.get(POLICIES_KEY)?.source;
   const isWorkspaces = source === "file" && workspaceFile !== undefined;
   const patterns = isWorkspaces
     ? (workspaceFile.valueWithout(POLICIES_KEY) as readonly string[])
     : config.mcp.security.policy_files;
-  return patterns
-    .filter((pattern) => !(isRelative(pattern) && (isWorkspaces || source === "user")))
-    .map((pattern) => absolutePattern(pattern, where));
+  return patterns.map((written) => {
+    const pattern = absolutePattern(written, where);
+    // What is linked in the user's own folder was linked by the user.
+    const isInOwnFolder = isInside(pattern, where.folders.config);
+    return {
+      pattern,
+      isOperators: (path) => isInOwnFolder || !isOfWorkspace(loaded, where, source, written, path),
+    };
+  });
 };
+
+const isOperators = (path: string, patterns: readonly PolicyPattern[]): boolean =>
+  patterns.some((one) => isPolicyPattern(one.pattern, path) && one.isOperators(path));
 
 /** A policy file that is in force because of the workspace: its permits need the operator's trust in its content. */
 export interface WorkspacePolicy {
@@ -66,11 +79,11 @@ export interface WorkspacePolicy {
 
 const judge = (
   { path, text }: PolicyText,
-  operators: readonly string[],
+  operators: readonly PolicyPattern[],
   { digests }: Loaded,
   { root }: PolicyFolders,
 ): WorkspacePolicy | undefined => {
-  if (operators.some((pattern) => isPolicyPattern(pattern, path))) return undefined;
+  if (isOperators(path, operators)) return undefined;
   const file = relative(root, path);
   const digest = sha256(text);
   return { file, digest, isGranted: digests[POLICIES_KEY]?.[file] === digest };
@@ -126,7 +139,10 @@ export const readPolicyTexts = (
       column: 0,
       message: reason,
       // A folder that cannot be read is named in place of its files.
-      mayPermit: operators.some((pattern) => isPolicyPattern(pattern, path) || dirname(pattern) === path),
+      mayPermit: operators.some(
+        (one) =>
+          (isPolicyPattern(one.pattern, path) || dirname(one.pattern) === path) && one.isOperators(path),
+      ),
     })),
   };
 };

@@ -30,6 +30,7 @@ export const tePartsOf = ({ cwd, env, home, streams }: TeStart): TeParts => {
         configFiles: () => [lookedAt, ...alsoFrom],
         folders,
         env,
+        flowDigests: () => ({}),
         log: silent,
       });
     },

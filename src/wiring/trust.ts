@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { LlmcError } from "../base/error.ts";
+import { isMissing } from "../base/system-error.ts";
 import type { Io } from "../cli/io.ts";
 import { askForTrust, type Trust, type TrustPlan } from "../cli/trust-command.ts";
 import type { Loaded } from "../config/load.ts";
@@ -13,9 +14,12 @@ import { digestExecutables } from "../host/trust/executable-source.ts";
 import { createTrustFiles } from "../host/trust/trust-files.ts";
 import { digestFolder } from "../host/trust/trusted-modules.ts";
 import type { AppRequest } from "./app.ts";
-import { EXECUTABLES_KEY, loadFor, MODULES_KEY, POLICIES_KEY } from "./load.ts";
+import { EXECUTABLES_KEY, FLOWS_KEY, loadFor, MODULES_KEY, POLICIES_KEY } from "./load.ts";
 import { readPolicyTexts } from "./policy-texts.ts";
 import { recordGrants } from "./record-grants.ts";
+import { digestFlowFiles, FOLDER_KEYS, type FolderKey, folderToTrust } from "./workspace-content.ts";
+
+type Digests = TrustRecord["digests"][string];
 
 type Request = Pick<AppRequest, "root" | "folders" | "env" | "overrides" | "configPath">;
 
@@ -27,27 +31,29 @@ const reasonOf = (thrown: unknown): string => {
 
 interface FolderPlan {
   readonly files: TrustPlan["modules"];
-  readonly unreadable?: TrustPlan["unreadable"];
+  readonly unreadable?: { readonly folder: string; readonly reason: string };
 }
 
-/** What a folder that the workspace's file names holds now. */
-const folderPlan = async (
-  root: string,
-  { workspaceFile, digests }: Loaded,
-  key: string,
-  digest: (folder: string) => TrustRecord["digests"][string] | Promise<TrustRecord["digests"][string]>,
-): Promise<FolderPlan> => {
-  const folder = workspaceFile?.widening.find((one) => one.key === key)?.asked;
-  if (typeof folder !== "string" || folder === "") return { files: [] };
-  const granted = digests[key] ?? {};
+const DIGESTS_OF: Readonly<Record<FolderKey, (folder: string) => Digests | Promise<Digests>>> = {
+  [MODULES_KEY]: digestFolder,
+  [EXECUTABLES_KEY]: digestExecutables,
+  [FLOWS_KEY]: digestFlowFiles,
+};
+
+/** What a folder holds now, if its content is the workspace's. */
+const folderPlan = async (request: Request, loaded: Loaded, key: FolderKey): Promise<FolderPlan> => {
+  const folder = folderToTrust(loaded, request, key);
+  if (folder === undefined) return { files: [] };
+  const granted = loaded.digests[key] ?? {};
   try {
-    const files = Object.entries(await digest(resolve(root, folder))).map(([file, found]) => ({
-      file,
-      digest: found,
-      isGranted: granted[file] === found,
-    }));
+    const files = Object.entries(await DIGESTS_OF[key](resolve(request.root, folder))).map(
+      ([file, found]) => ({ file, digest: found, isGranted: granted[file] === found }),
+    );
     return { files };
   } catch (thrown) {
+    // The user's own file names it for all workspaces, and most have no such folder.
+    const isAskedFor = loaded.workspaceFile?.widening.some((one) => one.key === key) === true;
+    if (isMissing(thrown) && !isAskedFor) return { files: [] };
     return { files: [], unreadable: { folder, reason: reasonOf(thrown) } };
   }
 };
@@ -59,9 +65,8 @@ const planFrom = async (request: Request, loaded: Loaded): Promise<TrustPlan> =>
     ...one,
     isGranted: !waiting.some(({ key }) => key === one.key),
   }));
-  const { files: modules, unreadable } = await folderPlan(request.root, loaded, MODULES_KEY, digestFolder);
-  const scripts = await folderPlan(request.root, loaded, EXECUTABLES_KEY, digestExecutables);
-  const executables = scripts.files;
+  const plans = await Promise.all(FOLDER_KEYS.map((key) => folderPlan(request, loaded, key)));
+  const [modules = [], executables = [], flows = []] = plans.map(({ files }) => files);
   const { ofWorkspace: policies } = readPolicyTexts(loaded, request);
   return {
     workspace: request.root,
@@ -69,10 +74,13 @@ const planFrom = async (request: Request, loaded: Loaded): Promise<TrustPlan> =>
     values,
     modules,
     executables,
+    flows,
     policies,
-    isGranted: [...values, ...modules, ...executables, ...policies].every((one) => one.isGranted),
-    ...(unreadable === undefined ? {} : { unreadable }),
-    ...(scripts.unreadable === undefined ? {} : { unreadableExecutables: scripts.unreadable }),
+    isGranted: [...values, ...modules, ...executables, ...flows, ...policies].every((one) => one.isGranted),
+    unreadable: FOLDER_KEYS.flatMap((key, at) => {
+      const found = plans[at]?.unreadable;
+      return found === undefined ? [] : { ...found, key };
+    }),
   };
 };
 
@@ -104,13 +112,14 @@ const recordWith = (
 const digestsOf = (key: string, files: TrustPlan["modules"]): TrustRecord["digests"] =>
   files.length === 0 ? {} : { [key]: Object.fromEntries(files.map(({ file, digest }) => [file, digest])) };
 
-const recordOf = ({ workspace, values, modules, executables, policies }: TrustPlan): TrustRecord => ({
+const recordOf = ({ workspace, values, modules, executables, flows, policies }: TrustPlan): TrustRecord => ({
   version: 1,
   workspace,
   values: Object.fromEntries(values.map(({ key, grant }) => [key, grant])),
   digests: {
     ...digestsOf(MODULES_KEY, modules),
     ...digestsOf(EXECUTABLES_KEY, executables),
+    ...digestsOf(FLOWS_KEY, flows),
     ...digestsOf(POLICIES_KEY, policies),
   },
 });

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { rgPath } from "@vscode/ripgrep";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openTestApp } from "../app.ts";
+import { isLong } from "../rounds.ts";
 import { makeProject } from "./project.ts";
 
 const readLines = (file: string): readonly string[] =>
@@ -85,7 +86,7 @@ const compare = async (file: string): Promise<readonly Outcome[]> => {
 
 /** A refusal shows a way out: who can allow it, or what to write instead. */
 const hasWayOut = ({ detail }: Outcome): boolean =>
-  /llmc allow |There is no shell here, and .* needs one|no program .* in the system's folders|allowed roots|cannot be set for a command|only git itself/.test(
+  /llmc allow |There is no shell here, and .* needs one|no program .* in the system's folders|allowed roots|cannot be set for a command|only git itself|Leave it out|has to run it in a terminal|Write the value itself/.test(
     detail,
   );
 
@@ -93,7 +94,7 @@ const report = (outcomes: readonly Outcome[]): string =>
   outcomes.map(({ kind, line, detail }) => `${kind}: ${line}\n    ${detail}`).join("\n");
 
 describe("REQ-D23 command lines as agents write them", () => {
-  test.each(["open.txt", "kept.txt"])(
+  test.each(["open.txt", "kept.txt", ...(isLong ? ["kept-2.txt"] : [])])(
     "%s: what runs does what bash does, what does not has a way out",
     async (file) => {
       const outcomes = await compare(file);

@@ -3,9 +3,11 @@ import { textOf } from "../server.ts";
 import { createWorkspace } from "../workspace.ts";
 import { openHttpDoor } from "./http-door.ts";
 
+const FILE_COUNT = 2500;
+
 /** 25 MB of code: with one thread, several deadlines of indexing. */
 const FILES = Object.fromEntries(
-  Array.from({ length: 2500 }, (_, file) => [
+  Array.from({ length: FILE_COUNT }, (_, file) => [
     `src/part${file % 50}/birds${file}.ts`,
     Array.from(
       { length: 100 },
@@ -18,6 +20,13 @@ const FILES = Object.fromEntries(
 const ARGS = ["--set", "mcp.request_timeout_seconds=3", "--set", "mcp.rag.index_threads=1"];
 const PARTIAL =
   /^\[Not indexed yet, and not found: ([\d,]+ of 2,500 files|files that are still being listed)\./;
+
+interface Progress {
+  readonly progressToken: string;
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
 
 describe("REQ-R11 the first search of a large workspace answers before its deadline", () => {
   test("over stdio, with what is not indexed yet in its first line", async () => {
@@ -39,5 +48,30 @@ describe("REQ-R11 the first search of a large workspace answers before its deadl
     };
     expect(meta.index).toBe("building");
     expect(`[${meta.notes[0]}`).toMatch(PARTIAL);
+  });
+
+  test("the first indexing tells its progress to a client that gave a token, and a client without one is told nothing", async () => {
+    await using workspace = await createWorkspace(FILES);
+    const server = await workspace.serve({ args: ARGS });
+    const search = (query: string, progressToken?: string) =>
+      server.request("tools/call", {
+        name: "rag_search",
+        arguments: { query },
+        ...(progressToken === undefined ? {} : { _meta: { progressToken } }),
+      });
+    const notified = () =>
+      server.messages.flatMap(({ method, params }) =>
+        method === "notifications/progress" ? (params as unknown as Progress) : [],
+      );
+    await search("count flamingos", "first-index");
+    const steps = notified();
+    expect(steps.length).toBeGreaterThan(1);
+    expect(steps.every(({ progressToken }) => progressToken === "first-index")).toBe(true);
+    const done = steps.map(({ progress }) => progress);
+    expect(done).toEqual(done.toSorted((a, b) => a - b));
+    expect(steps.every(({ total }) => total === undefined || total === FILE_COUNT)).toBe(true);
+    expect(steps.at(-1)).toMatchObject({ message: expect.stringMatching(/./) });
+    await search("count flamingos again");
+    expect(notified().length).toBe(steps.length);
   });
 });

@@ -13,6 +13,15 @@ test("escape tests are never skipped", () => {
   expect(skips.map(({ name }) => name)).toEqual([]);
 });
 
+/** A test that ends early in one tier has passed there without having tried anything; another outcome is expected instead. */
+const EARLY_RETURN = /\btier\s*[!=]==?[^;{}]*\)\s*\{?\s*return\s*;/;
+
+test("escape tests do not end early in a tier", () => {
+  expect(EARLY_RETURN.test('if (setting.tier === "landlock") return;')).toBe(true);
+  expect(EARLY_RETURN.test('if (tier !== "plain") {\n  return;\n}')).toBe(true);
+  expect(tests.filter(({ text }) => EARLY_RETURN.test(text)).map(({ name }) => name)).toEqual([]);
+});
+
 test("every tool that writes or executes is named by an escape test", async () => {
   const tools = await Promise.all(allTools.map(({ load }) => load()));
   const reaching = tools.filter(({ effect }) => effect === "write" || effect === "execute");

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { isOnMachine } from "../../src/host/os/system-programs.ts";
 import { ownState } from "../user-state.ts";
 import { createWorkspace } from "../workspace.ts";
 import { GIT, settings } from "./command-stand.ts";
@@ -81,6 +82,66 @@ describe.each(plain)("FAIL-J12 REQ-X10 values of options in $name", (setting) =>
     await using workspace = await repository();
     await using commands = tools(setting, workspace.root);
     expect(await commands.use("run_cmd", line, "sub")).toContain('"exit_code":0');
+  });
+});
+
+describe.each(plain)("FAIL-J12 REQ-X10 folders that programs are given in $name", (setting) => {
+  const files = {
+    ".env": SECRET,
+    "a.txt": "b\na\n",
+    "sub/b.txt": "b\n",
+    "deep/er/.env": SECRET,
+    "deep/c.txt": "c\n",
+  };
+  const programs = "ls cat head tail wc stat file find sort uniq tree cp tar zgrep pr rg grep".split(" ");
+  const open = (root: string) =>
+    commandTools(setting, root, {
+      allowlist: programs,
+      powers: ["find:run", "tar:run", "tar:write"],
+      denylist: ["**/.env"],
+    });
+
+  test.each([
+    "cp -r . sub/copy",
+    "cp -r deep sub/copy",
+    "cp -r ../deep copy",
+    "tar cf sub/x.tar .",
+    "tar cf x.tar ../deep",
+    "find . -type f -exec cat {} +",
+    "find -name a.txt -exec cat {} +",
+  ])("%s may show what lies in them, and is refused with a way out", async (line) => {
+    await using workspace = await createWorkspace(files);
+    await using commands = open(workspace.root);
+    const cwd = line.includes("..") ? "sub" : undefined;
+    await expect(commands.use("run_cmd", line, cwd)).rejects.toMatchObject({
+      code: "forbidden",
+      hint: expect.stringContaining("Name files or a folder without withheld ones, or use rg or grep"),
+    });
+  });
+
+  test.each([
+    "ls -la .",
+    "ls -R deep",
+    "cat a.txt",
+    "head -n 1 a.txt sub/b.txt",
+    "tail -n 1 a.txt",
+    "wc -l a.txt",
+    "stat .",
+    "file .",
+    "find . -name '*.txt'",
+    "sort a.txt",
+    "uniq a.txt",
+    ...(isOnMachine("tree") ? ["tree ."] : []),
+    "cp -r sub sub2",
+    "cp a.txt z.txt",
+    "tar cf x.tar sub",
+    "grep -r planted .",
+    "rg planted .",
+  ])("%s runs, and shows no content of what is withheld", async (line) => {
+    await using workspace = await createWorkspace(files);
+    await using commands = open(workspace.root);
+    const seen = await commands.use("run_cmd", line);
+    expect(seen).not.toContain(SECRET);
   });
 });
 

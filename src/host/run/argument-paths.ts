@@ -116,27 +116,14 @@ export const refuseStartupFiles = (
 };
 
 export const refuseRecursive = (program: string): LlmcError =>
-  new LlmcError("forbidden", `${program} goes through folders by itself, and would show withheld files.`, {
-    hint: "No sandbox works on this machine (see `llmc doctor`). Use rg or grep, which can be told to leave them out.",
+  new LlmcError("forbidden", `${program} may go through folders by itself, and would show withheld files.`, {
+    hint: "No sandbox works on this machine (see `llmc doctor`). Name files or a folder without withheld ones, or use rg or grep, which can be told to leave them out.",
   });
 
 const refuseLinks = (program: string): LlmcError =>
   new LlmcError("forbidden", `${program} would follow links, behind which withheld files have other names.`, {
     hint: "No sandbox works on this machine (see `llmc doctor`). Use -r instead of -R.",
   });
-
-/** The plain tier hides nothing from a program; some can be told what to leave out. */
-export const withoutNames = (
-  program: string,
-  [file, ...args]: readonly [string, ...string[]],
-  secrets: readonly string[],
-): readonly [string, ...string[]] => {
-  const names = [...new Set(secrets.map((path) => posix.basename(path)))];
-  const exclusion = excludeNames(program, args, names);
-  if (exclusion.kind === "refused")
-    throw exclusion.why === "links" ? refuseLinks(program) : refuseRecursive(program);
-  return [file, ...exclusion.args];
-};
 
 /** Where the kernel finds a path; what cannot be followed is outside. */
 const targetFrom = (folder: string, value: string): string => {
@@ -145,6 +132,27 @@ const targetFrom = (folder: string, value: string): string => {
   } catch {
     return "/";
   }
+};
+
+/** Whether an argument may be a folder in which there are secrets, also through links. */
+const isGivenFolderWith = (secrets: readonly string[], args: readonly string[], cwd: string): boolean =>
+  args
+    .flatMap(pathsIn)
+    .flatMap((path) => [posix.resolve(cwd, path), targetFrom(cwd, path)])
+    .some((folder) => secrets.some((secret) => insideRoots(secret, [folder])));
+
+/** The plain tier hides nothing from a program; some can be told what to leave out. */
+export const withoutNames = (
+  program: string,
+  [file, ...args]: readonly [string, ...string[]],
+  { secrets, hidden }: { readonly secrets: readonly string[]; readonly hidden: readonly string[] },
+  cwd: string,
+): readonly [string, ...string[]] => {
+  const names = [...new Set([...secrets, ...hidden].map((path) => posix.basename(path)))];
+  const exclusion = excludeNames(program, args, names, isGivenFolderWith(secrets, args, cwd));
+  if (exclusion.kind === "refused")
+    throw exclusion.why === "links" ? refuseLinks(program) : refuseRecursive(program);
+  return [file, ...exclusion.args];
 };
 
 /** On the plain tier, a path that is outside the roots, or leads there through links, is refused. */

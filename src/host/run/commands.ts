@@ -99,7 +99,9 @@ const judgedCommand = (
   const ceilings = roots.map((root) => posix.dirname(root));
   const request = {
     argv:
-      tier === "plain" ? withoutNames(name, prepared.argv, [...secrets, ...sandbox.hidden]) : prepared.argv,
+      tier === "plain"
+        ? withoutNames(name, prepared.argv, { secrets, hidden: sandbox.hidden }, cwd)
+        : prepared.argv,
     calledAs: findCalledAs(requested, startPath, toolChainEnv["PATH"] ?? "", roots),
     cwd,
     timeoutMs: deadlineMs(timeoutSeconds, timeouts),

@@ -113,7 +113,7 @@ const messageOf = (thrown: unknown): string => {
  * written (`mayHaveWritten`) waits until that was checked.
  */
 export const createExecutableSource = (
-  digests: () => Digests | undefined,
+  digests: (path: string) => Digests | undefined,
   mayHaveWritten: (path: string) => boolean = () => false,
 ) => {
   let listed: string | undefined;
@@ -121,7 +121,7 @@ export const createExecutableSource = (
   let isWaiting = false;
 
   const check = async (folder: string): Promise<void> => {
-    const granted = digests();
+    const granted = digests(folder);
     if (granted === undefined) {
       if (!mayHaveWritten(folder)) return;
       isWaiting = true;

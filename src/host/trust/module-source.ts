@@ -57,7 +57,7 @@ const importChanged = (path: string, state: string): Promise<unknown> => {
  * (`mayHaveWritten`) waits until that was checked, and the modules that were loaded before stay.
  */
 export const createModuleSource = (
-  digests: () => Digests | undefined,
+  digests: (path: string) => Digests | undefined,
   mayHaveWritten: (path: string) => boolean = () => false,
 ) => {
   /** The state of the folder when it was last listed, and the modules in it. */
@@ -66,7 +66,7 @@ export const createModuleSource = (
   const loaded = new Map<string, unknown>();
   let isWaiting = false;
   const isUnchecked = (path: string): boolean => {
-    const isOpen = digests() === undefined && [path, realOrFuture(path)].some(mayHaveWritten);
+    const isOpen = digests(path) === undefined && [path, realOrFuture(path)].some(mayHaveWritten);
     isWaiting ||= isOpen;
     return isOpen;
   };
@@ -87,7 +87,7 @@ export const createModuleSource = (
     return files;
   };
   const load = async (path: string): Promise<unknown> => {
-    const granted = digests();
+    const granted = digests(path);
     if (granted !== undefined) {
       const { importTrusted } = await import("../trust/trusted-modules.ts");
       return importTrusted(dirname(path), path, granted);

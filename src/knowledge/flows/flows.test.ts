@@ -216,7 +216,12 @@ const loadFiles = async (files: Readonly<Record<string, string>>) => {
     files: Object.fromEntries(Object.entries(files).map(([name, text]) => [`flows/${name}`, text])),
   });
   const config = () => app.config.current().config;
-  const declared = await createFlows({ root: app.root, config, onBroken: () => {} })();
+  const declared = await createFlows({
+    root: app.root,
+    config,
+    digests: () => undefined,
+    onBroken: () => {},
+  })();
   const problems = declared.flatMap((one) => ("error" in one ? [one.error.message] : []));
   return { app, ids: declared.flatMap((one) => ("error" in one ? [] : [one.id])), problems };
 };
@@ -288,7 +293,7 @@ describe("files of flows: REQ-K6", () => {
     });
     expect(await app.text("kb_list_collections")).toBe("no knowledge bases");
     expect(await app.logs()).toContain("bad.toml:3");
-    expect(await examineFlows(app.root, app.config.current().config)).toMatchObject([
+    expect(await examineFlows(app, app.config.current())).toMatchObject([
       { name: "flows", state: "weak", detail: expect.stringContaining("bad.toml:3") },
     ]);
     const run = async (id: string) => {

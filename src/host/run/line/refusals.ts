@@ -5,7 +5,7 @@ export const refuseSeveral = (why = ""): LlmcError =>
     "invalid_args",
     `A process that runs on is one program${why === "" ? "" : ` (${why.trim()})`}.`,
     {
-      hint: "Write it as: cd DIR && NAME=value PROGRAM ARGUMENTS. Pipes and redirections work in run_cmd.",
+      hint: "Write it as: cd DIR && NAME=value PROGRAM ARGUMENTS. What ends by itself has pipes, lists and redirections in run_cmd. The output of a process comes from linux_proc_read and its input from linux_proc_send; where the operator allows bash, bash -c '…' is one program.",
       details: { field: "command" },
     },
   );
