@@ -41,7 +41,7 @@ it.each(["bubblewrap", "landlock"] as const)(
       program,
       flags: [],
       env: { TARGETS: `${path} ${port}` },
-      listener: listener.descriptor,
+      listeners: [listener.descriptor],
       memoryMb: 512,
       isRequired: true,
       tiers: [tier],
