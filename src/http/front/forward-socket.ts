@@ -53,8 +53,8 @@ const join = (client: WebSocket, core: WebSocket): void => {
   const stopPings = serveControlFrames(client, {
     backlogBytes: BACKLOG_BYTES,
     onFlood: () => {
-      core.terminate();
       endClient(client, POLICY_VIOLATION, "too many pings and pongs");
+      core.terminate();
     },
   });
   client.on("message", (data) => passOn(client, core, ...rewrite(bytesOf(data))));
@@ -65,7 +65,10 @@ const join = (client: WebSocket, core: WebSocket): void => {
     stopPings();
     core.terminate();
   });
-  core.on("close", (code, reason) => endClient(client, code, reason));
+  core.on("close", (code, reason) => {
+    // One that is being closed already has been told why.
+    if (client.readyState === client.OPEN) endClient(client, code, reason);
+  });
 };
 
 /** The core's answer to an upgrade that it refused, for a connection that has no response object. */
