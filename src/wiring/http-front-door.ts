@@ -12,7 +12,7 @@ import { createHttpExchange, type HttpExchange } from "../link/http-exchange.ts"
 import type { FrontHello, HttpFrontHello, HttpFrontSettings, RelayRecord } from "../link/relay-records.ts";
 import type { RecordWriter } from "./record-writer.ts";
 
-/** How often the number of connections is reported. */
+/** How often the number of connections is reported at the most. */
 const REPORT_MS = 500;
 const RETRY_MS = 50;
 /** The core ends a front that takes longer. */
@@ -45,17 +45,26 @@ const createPublicServer = (
   return server;
 };
 
+/** Says how many clients are connected: the first change at once, the ones after it together. */
 const reportConnections = (server: Server, { send }: RecordWriter): (() => void) => {
   let [open, reported] = [0, 0];
-  server.on("connection", (socket) => {
-    open++;
-    socket.once("close", () => open--);
-  });
-  const timer = setInterval(() => {
-    if (open !== reported) void send("V", [open]);
+  let timer: NodeJS.Timeout | undefined;
+  const report = (): void => {
+    timer = undefined;
+    if (open === reported) return;
     reported = open;
-  }, REPORT_MS).unref();
-  return () => clearInterval(timer);
+    timer = setTimeout(report, REPORT_MS).unref();
+    void send("V", [open]);
+  };
+  const change = (by: 1 | -1): void => {
+    open += by;
+    if (timer === undefined) report();
+  };
+  server.on("connection", (socket) => {
+    change(1);
+    socket.once("close", () => change(-1));
+  });
+  return () => clearTimeout(timer);
 };
 
 const openPublic = async (server: Server, { listener, passedOnBy }: HttpFrontHello): Promise<void> => {
