@@ -73,11 +73,21 @@ const helloOf = (mcp: Mcp, token: string, passedOnBy: HttpFrontHello["passedOnBy
   });
 };
 
+/** For a front that only loads its code. */
+const loadingOnly = ({ http, ...hello }: FrontHello): FrontHello => ({
+  ...hello,
+  listener: null,
+  ...(http && { http: { ...http, listener: null } }),
+});
+
 /** What the server accepts instead of connections of clients: those that it has opened to its fronts. */
 const acceptFromFronts = (app: App, token: string) => {
   const { input, admit, expectsAsking } = createPassedOnInput();
   const mcp = (): Mcp => app.config.current().config.mcp;
+  /** Those that were started before there was a server. */
+  const waiting: FrontChild[] = [];
   let fronts: ReturnType<typeof createFrontConnections> | undefined;
+  let isServing = false;
   let close = (): void => {};
   const serverFactory = (given: unknown): Server => {
     const handler = given as RequestListener;
@@ -117,7 +127,15 @@ const acceptFromFronts = (app: App, token: string) => {
   };
   return {
     parts: { input, serverFactory } satisfies Pick<HttpParts, "input" | "serverFactory">,
-    connectTo: ({ pid = 0, socketPath }: FrontChild): void => fronts?.add(pid, socketPath),
+    connectTo: (child: FrontChild): void => {
+      if (isServing) fronts?.add(child.pid ?? 0, child.socketPath);
+      else waiting.push(child);
+    },
+    /** From now on fronts are answered. */
+    serve: (): void => {
+      isServing = true;
+      for (const { pid = 0, socketPath } of waiting.splice(0)) fronts?.add(pid, socketPath);
+    },
     close: (): void => close(),
   };
 };
@@ -169,39 +187,40 @@ export const openHttpFront = async (app: App, { env }: AppRequest) => {
   const token = Buffer.from(newKey()).toString("base64url");
   const link = acceptFromFronts(app, token);
   const hello = helloOf(mcp(), token, port.passedOnBy);
-  const resources = opened.move();
   let connections = 0;
+  opened.defer(link.close);
+  const fronts = superviseHttpFronts({
+    start: (front) => (front === 1 ? Promise.resolve(firstFront) : startFront(front)),
+    hello: (front) => JSON.stringify(hello(front)),
+    settings: () =>
+      JSON.stringify({ tokenHeader: mcp().auth.header.toLowerCase() } satisfies HttpFrontSettings),
+    onStarted: link.connectTo,
+    hasGrown: (pid) =>
+      hasGrown(pid, { maxResidentMb: GROWN * mcp().max_memory_mb, maxDescriptors: descriptors(mcp()) }),
+    onConnections: (count) => {
+      connections = count;
+    },
+    log: (text) => app.observer.log.info({}, text),
+  });
+  opened.defer(fronts.stop);
+  const resources = opened.move();
 
   /** Begins to accept clients; resolves to the port. */
   const serve = async () => {
-    const fronts = superviseHttpFronts({
-      start: (front) => (front === 1 ? Promise.resolve(firstFront) : startFront(front)),
-      hello: (front) => JSON.stringify(hello(front)),
-      settings: () =>
-        JSON.stringify({ tokenHeader: mcp().auth.header.toLowerCase() } satisfies HttpFrontSettings),
-      onStarted: link.connectTo,
-      hasGrown: (pid) =>
-        hasGrown(pid, { maxResidentMb: GROWN * mcp().max_memory_mb, maxDescriptors: descriptors(mcp()) }),
-      onConnections: (count) => {
-        connections = count;
-      },
-      log: (text) => app.observer.log.info({}, text),
-    });
-    resources.defer(link.close);
-    resources.defer(fronts.stop);
-    await fronts.ready;
+    link.serve();
+    try {
+      await fronts.ready;
+    } catch (thrown) {
+      await resources.disposeAsync();
+      throw thrown;
+    }
     let memoryMb = mcp().max_memory_mb;
     app.config.onChange(() => {
       fronts.publish();
       if (memoryMb !== mcp().max_memory_mb) fronts.replace();
       memoryMb = mcp().max_memory_mb;
     });
-    if (sandbox !== "off")
-      compileFront(env, {
-        ...hello(0),
-        listener: null,
-        http: { ...hello(0).http, listener: null } as HttpFrontHello,
-      });
+    if (sandbox !== "off") compileFront(env, loadingOnly(hello(2)));
     return { port: port.port, replace: fronts.replace };
   };
   return {

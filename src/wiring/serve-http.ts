@@ -202,17 +202,18 @@ export const serveHttp = async (start: HttpServeRequest): Promise<void> => {
   const unmet = unmetSplit(app.config.current());
   if (unmet !== undefined) app.observer.log.warn({}, unmet);
   surviveStrays(app, signals);
-  const [{ createHttpServer }, { createMcpHttp }] = await Promise.all([
-    import("../http/server.ts"),
-    import("../mcp/http.ts"),
-  ]);
   const { server, limits, auth } = app.config.current().config.mcp;
   const found = await tokenOf(request, auth.token_env, generateToken ? "make" : "unused");
   if (found.token !== undefined) app.secrets.add("the server's token", found.token);
   const tokens = await followTokens(app, found.token, request.env);
   const tls = await openTls(app, server);
   const rates = await openRateLimiter(app, limits.state_url);
-  const front = await openHttpFront(app, request);
+  // The front is loaded while this process loads what it serves.
+  const [front, { createHttpServer }, { createMcpHttp }] = await Promise.all([
+    openHttpFront(app, request),
+    import("../http/server.ts"),
+    import("../mcp/http.ts"),
+  ]);
   const { core, newId, now, metrics } = app;
   const mcp = createMcpHttp({
     ...mcpPartsOf(app),

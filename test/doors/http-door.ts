@@ -172,7 +172,11 @@ export const openHttpDoor = async (options: DoorOptions = {}): Promise<OwnDoor> 
 /** Opens the door in a process of its own, as people do. */
 export const startHttpDoor = async (options: DoorOptions = {}): Promise<DoorProcess> => {
   const { root, argv, env } = await prepare(options);
-  const child = spawn(options.command ?? launcher, argv, { cwd: "/", env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(options.command ?? launcher, argv, {
+    cwd: "/",
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const written = { out: "", logs: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     written.out += text;
@@ -184,6 +188,7 @@ export const startHttpDoor = async (options: DoorOptions = {}): Promise<DoorProc
   const end = async (): Promise<void> => {
     child.kill("SIGKILL");
     await exited;
+    rmSync(runtime, { recursive: true, force: true });
   };
   const door = await doorOf(root, {
     hasEnded: () => child.exitCode !== null,

@@ -20,7 +20,10 @@ const CLIENTS = [
 ] as const;
 
 const openDoor = (args: readonly string[] = []): Promise<DoorProcess> =>
-  startHttpDoor({ args: [...UNLIMITED, "--mode", "classic", ...args], files: { "a.txt": "hello\n", "log.txt": "" } });
+  startHttpDoor({
+    args: [...UNLIMITED, "--mode", "classic", ...args],
+    files: { "a.txt": "hello\n", "log.txt": "" },
+  });
 
 const countLines = (text: string): ReadonlyMap<string, number> => {
   const counts = new Map<string, number>();

@@ -23,7 +23,13 @@ interface Request {
 }
 
 /** A request as a front writes it. */
-const bytesOf = ({ method = "POST", path = "/tool", token = TOKEN, peer = "127.0.0.1", ...rest }: Request): string => {
+const bytesOf = ({
+  method = "POST",
+  path = "/tool",
+  token = TOKEN,
+  peer = "127.0.0.1",
+  ...rest
+}: Request): string => {
   const { headers = [], body = READ } = rest;
   return [
     `${method} ${path} HTTP/1.1`,
@@ -60,7 +66,10 @@ describe("FAIL-H1 REQ-I1 a hostile program in the place of the front of the HTTP
   });
 
   const attack = async (name: string, params: object = {}): Promise<unknown> => {
-    const response = await fetch(`${door.url}/`, { method: "POST", body: JSON.stringify({ name, ...params }) });
+    const response = await fetch(`${door.url}/`, {
+      method: "POST",
+      body: JSON.stringify({ name, ...params }),
+    });
     return response.json();
   };
   const send = async (request: Request | string): Promise<string> =>
@@ -92,7 +101,11 @@ describe("FAIL-H1 REQ-I1 a hostile program in the place of the front of the HTTP
 
   test.each([
     ["a wrong token", { token: "guess" }, "HTTP/1.1 401"],
-    ["no token, whatever else it says about the client", { token: "", headers: ["llmc-principal: admin"] }, "401"],
+    [
+      "no token, whatever else it says about the client",
+      { token: "", headers: ["llmc-principal: admin"] },
+      "401",
+    ],
     ["a foreign Host", { headers: ["host: evil.example"] }, "HTTP/1.1 40"],
     ["a page of another origin", { headers: ["origin: https://evil.example"] }, "HTTP/1.1 403"],
     ["broken JSON", { body: "{" }, "HTTP/1.1 422"],
@@ -114,7 +127,10 @@ describe("FAIL-H1 REQ-I1 a hostile program in the place of the front of the HTTP
   test.each([
     ["nothing of HTTP", "\0\x01garbage\r\n\r\n"],
     ["the link of the other door", bytesOf({ method: "GET", path: "/v1/stream", peer: "", body: "" })],
-    ["an upgrade to it", bytesOf({ headers: ["connection: Upgrade", "upgrade: llmc-link"], path: "/v1/stream" })],
+    [
+      "an upgrade to it",
+      bytesOf({ headers: ["connection: Upgrade", "upgrade: llmc-link"], path: "/v1/stream" }),
+    ],
   ])("%s gets nothing", async (_, bytes) => {
     expect(await send(bytes)).not.toMatch(/HTTP\/1.1 (?:200|101)/);
   });
@@ -127,7 +143,9 @@ describe("FAIL-H1 REQ-I1 a hostile program in the place of the front of the HTTP
   });
 
   test("more requests than a token may send are refused, whichever addresses they name", async () => {
-    const answers = await Promise.all(Array.from({ length: 60 }, (_, i) => send({ peer: `10.0.0.${i + 1}` })));
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, i) => send({ peer: `10.0.0.${i + 1}` })),
+    );
     expect(answers.filter((answer) => answer.includes("HTTP/1.1 429")).length).toBeGreaterThan(20);
   });
 
@@ -141,7 +159,10 @@ describe("FAIL-H1 REQ-I1 a hostile program in the place of the front of the HTTP
     const held = Number(await attack("hoard"));
     expect(held).toBeGreaterThan(1);
     expect(held).toBeLessThanOrEqual(MAX_CONNECTIONS + FURTHER_CONNECTIONS);
-    await vi.waitFor(async () => expect(await send({ method: "GET", path: "/health", body: "" })).toContain("200"), 10_000);
+    await vi.waitFor(
+      async () => expect(await send({ method: "GET", path: "/health", body: "" })).toContain("200"),
+      10_000,
+    );
   });
 
   test("records that mean nothing here are ignored, and one that is none ends it: another is started", async () => {
@@ -150,6 +171,9 @@ describe("FAIL-H1 REQ-I1 a hostile program in the place of the front of the HTTP
     const [before] = frontsOf(door);
     await attack("break").catch(() => {});
     await vi.waitFor(() => expect(frontsOf(door)[0]).not.toBe(before), 10_000);
-    await vi.waitFor(async () => expect(await send({ method: "GET", path: "/health", body: "" })).toContain("200"), 10_000);
+    await vi.waitFor(
+      async () => expect(await send({ method: "GET", path: "/health", body: "" })).toContain("200"),
+      10_000,
+    );
   });
 });

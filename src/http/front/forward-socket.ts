@@ -4,7 +4,7 @@ import { WebSocket, WebSocketServer } from "ws";
 import { parseGuardedBytes } from "../../base/json-guard.ts";
 import { encodeRefusal } from "../../link/http-link.ts";
 import { renderRawError } from "../requests/errors.ts";
-import { bytesOf } from "../routes/web-socket.ts";
+import { bytesOf } from "../requests/message-bytes.ts";
 import { serveControlFrames } from "../routes/web-socket-control.ts";
 import { coreGone, type ForwardParts } from "./forward.ts";
 import { answerHeaders, headOf } from "./headers.ts";

@@ -10,6 +10,7 @@ import { renderRawError } from "../requests/errors.ts";
 import { progressData, type StreamEvent } from "../requests/event-stream.ts";
 import type { InFlightRequest } from "../requests/in-flight.ts";
 import type { HttpInput } from "../requests/input.ts";
+import { bytesOf } from "../requests/message-bytes.ts";
 import { originOf } from "../requests/origin.ts";
 import { toolBody } from "./bodies.ts";
 import { identityOf, type RouteContext } from "./context.ts";
@@ -68,9 +69,6 @@ const idIn = (message: unknown): unknown => {
   const given = typeof message === "object" && message !== null && "id" in message ? message.id : null;
   return id.safeParse(given).success ? given : null;
 };
-
-export const bytesOf = (data: RawData): Uint8Array =>
-  Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? new Uint8Array(data) : data;
 
 const abortCalls = ({ calls }: Session): void => {
   for (const call of calls.values()) call.end(true);
