@@ -133,12 +133,8 @@ export class Fronts {
     for (const front of this.#all()) sendTo(front, encodeRecord(kind, fields, payload));
   }
 
-  pause(): void {
-    for (const { child } of this.#all()) child.output.pause();
-  }
-
-  resume(): void {
-    for (const { child } of this.#all()) child.output.resume();
+  read(isWanted: boolean): void {
+    for (const { child } of this.#all()) child.output[isWanted ? "resume" : "pause"]();
   }
 
   #take(front: Front, record: RelayRecord | undefined): void {

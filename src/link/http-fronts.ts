@@ -97,5 +97,3 @@ export const superviseHttpFronts = (parts: HttpFrontsParts) => {
     },
   };
 };
-
-export type HttpFronts = ReturnType<typeof superviseHttpFronts>;

@@ -3,12 +3,13 @@ import type { Finding } from "../cli/doctor-command.ts";
 import type { Loaded } from "../config/load.ts";
 import { airGapOf } from "./air-gap.ts";
 import { frontSettingsOf } from "./front-settings.ts";
+import { unmetSplit } from "./sandbox-wanted.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const NAME = "isolation";
 
-/** What holds what parses input, over stdio. */
+/** What holds what parses input. */
 const examineFront = async (loaded: Loaded, env: Environment): Promise<Finding> => {
   const { isSplit, sandbox, maxMemoryMb } = frontSettingsOf(loaded, env);
   if (!isSplit)
@@ -30,7 +31,7 @@ const examineFront = async (loaded: Loaded, env: Environment): Promise<Finding> 
     import("../host/confine/contract.ts"),
   ]);
   const { tier, missing, hint } = await confinement({ memoryMb: maxMemoryMb, cpuShare: FRONT_CPU_SHARE });
-  const detail = `what parses input is a process of its own, over stdio: ${tier}`;
+  const detail = `what parses input is a process of its own: ${tier}`;
   if (missing.length === 0) return { name: NAME, state: "good", detail };
   return {
     name: NAME,
@@ -38,6 +39,21 @@ const examineFront = async (loaded: Loaded, env: Environment): Promise<Finding> 
     detail: `${detail}; the kernel does not hold ${missing.join(", ")}`,
     ...(hint === undefined ? {} : { fix: hint }),
   };
+};
+
+/** The one case in which a door differs from what was said. */
+const examineTls = (loaded: Loaded): readonly Finding[] => {
+  const detail = unmetSplit(loaded);
+  return detail === undefined
+    ? []
+    : [
+        {
+          name: NAME,
+          state: "weak",
+          detail,
+          fix: "have a proxy serve HTTPS, and leave mcp.server.tls_enabled out",
+        },
+      ];
 };
 
 const examineAirGap = (loaded: Loaded, env: Environment): readonly Finding[] => {
@@ -56,7 +72,7 @@ export const examineIsolation = async (
 ): Promise<readonly Finding[]> => {
   if (loaded === undefined) return [];
   try {
-    return [await examineFront(loaded, env), ...examineAirGap(loaded, env)];
+    return [await examineFront(loaded, env), ...examineTls(loaded), ...examineAirGap(loaded, env)];
   } catch (thrown) {
     const { message, hint } = toLlmcError(thrown);
     return [{ name: NAME, state: "bad", detail: message, ...(hint === undefined ? {} : { fix: hint }) }];

@@ -115,7 +115,7 @@ const acceptFromFronts = (app: App, token: string) => {
       server,
       token,
       connect: connectTo,
-      isFront: (socket, front) => isFrontOf(socket, front, process.pid),
+      isFront: (socket, front) => isFrontOf(socket, front, "us"),
       maxConnections: () => linkConnections(mcp()),
       onRefused: (reason) => app.observer.log.warn({ reason }, "a connection to a front was refused"),
     });

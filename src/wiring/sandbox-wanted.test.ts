@@ -47,7 +47,7 @@ describe("REQ-I2 with TLS, HTTP is served by one process, because the key must n
     const loaded = await loadText(TLS);
     expect([isSplitWanted(loaded, "HTTP"), isSplitWanted(loaded, "stdio")]).toEqual([false, true]);
     expect(unmetSplit(loaded)).toContain(
-      "with TLS, what parses requests runs in the process that does the work",
+      "with TLS, what parses requests over HTTP runs in the process that does the work",
     );
     expect(unmetSplit(await loadText(undefined))).toBeUndefined();
     expect(unmetSplit(await loadText(`${TLS}\nmcp.subprocess = false`))).toBeUndefined();

@@ -40,7 +40,7 @@ export const isSplitWanted = (loaded: Loaded, door: Door): boolean => {
 /** What to say at the start of a server that has no front, although the configuration would allow one. */
 export const unmetSplit = (loaded: Loaded): string | undefined =>
   loaded.config.mcp.subprocess && isTls(loaded, "HTTP")
-    ? "with TLS, what parses requests runs in the process that does the work, without a sandbox; a proxy in front that serves HTTPS changes that"
+    ? "with TLS, what parses requests over HTTP runs in the process that does the work, without a sandbox"
     : undefined;
 
 /** Written as true, it never starts without: for a start that runs everything in one process. */

@@ -172,9 +172,11 @@ export const openHttpDoor = async (options: DoorOptions = {}): Promise<OwnDoor> 
 /** Opens the door in a process of its own, as people do. */
 export const startHttpDoor = async (options: DoorOptions = {}): Promise<DoorProcess> => {
   const { root, argv, env } = await prepare(options);
+  // Where its sockets are: a server that is killed leaves them behind.
+  const runtime = mkdtempSync(join(tmpdir(), "llmc-run-"));
   const child = spawn(options.command ?? launcher, argv, {
     cwd: "/",
-    env,
+    env: { XDG_RUNTIME_DIR: runtime, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const written = { out: "", logs: "" };

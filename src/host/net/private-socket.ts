@@ -47,9 +47,10 @@ export const ownUserId = (): number => process.getuid?.() ?? 0;
  * Whether a socket is connected to a front of ours. The kernel names who listened last: the process that made the
  * listener, or the front, once it listens.
  */
-export const isFrontOf = (socket: Socket, front: number, maker: number): boolean => {
+export const isFrontOf = (socket: Socket, front: number, madeBy: "us" | "our parent"): boolean => {
   const peer = peerOf(socket);
   if (peer === undefined) return process.platform !== "linux";
+  const maker = madeBy === "us" ? process.pid : process.ppid;
   return peer.uid === ownUserId() && (peer.pid === maker || descendsFrom(peer.pid, front));
 };
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { WebSocket, WebSocketServer } from "ws";
+import SocketToCore, { type WebSocket, WebSocketServer } from "ws";
 import { parseGuardedBytes } from "../../base/json-guard.ts";
 import { encodeRefusal } from "../../link/http-link.ts";
 import { renderRawError } from "../requests/errors.ts";
@@ -120,7 +120,7 @@ export const createSocketForwarder = (parts: ForwardParts) => {
     const { path, headers } = headOf(request, parts.tokenHeader());
     try {
       const connection = await parts.exchange.connect();
-      const core = new WebSocket(`ws://core${pathIn(path)}`, {
+      const core: WebSocket = new SocketToCore(`ws://core${pathIn(path)}`, {
         createConnection: () => connection,
         headers: gathered(headers) as unknown as Record<string, string>,
         perMessageDeflate: false,
