@@ -3,7 +3,7 @@ import { acceptPassedOn } from "../host/air-gap/accept-passed-on.ts";
 import { acceptInherited } from "../host/net/link-sockets.ts";
 import { closeServer, createHttpServer } from "../host/net/listen.ts";
 import { newId } from "../host/os/lazy-builtins.ts";
-import { forward } from "../http/front/forward.ts";
+import { type ForwardParts, forward } from "../http/front/forward.ts";
 import { createSocketForwarder } from "../http/front/forward-socket.ts";
 import { renderParserError } from "../http/requests/errors.ts";
 import { createByteBudget } from "../link/byte-budget.ts";
@@ -22,11 +22,12 @@ const MAX_DRAIN_MS = 60_000;
 const createPublicServer = (
   http: HttpFrontHello,
   exchange: HttpExchange,
-  tokenHeader: () => string,
+  { tokenHeader, isClosing }: Pick<ForwardParts, "tokenHeader" | "isClosing">,
 ): Server => {
   const parts = {
     exchange,
     tokenHeader,
+    isClosing,
     maxRequestBytes: http.maxRequestBytes,
     bodies: createByteBudget(http.maxBodyBytes),
     newId,
@@ -87,7 +88,10 @@ export const openHttpFrontDoor = (hello: FrontHello, http: HttpFrontHello, write
     connect: connections.take,
     maxConnections: http.limits.maxConnections,
   });
-  const server = createPublicServer(http, exchange, () => settings.tokenHeader);
+  const server = createPublicServer(http, exchange, {
+    tokenHeader: () => settings.tokenHeader,
+    isClosing: () => isClosing,
+  });
   const stopReports = reportConnections(server, writer);
   const open = Promise.withResolvers<undefined>();
 

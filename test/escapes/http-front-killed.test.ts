@@ -118,3 +118,40 @@ describe("FAIL-H2 REQ-I9 the front of the HTTP door is killed under load", () =>
     },
   );
 });
+
+describe("REQ-I9 REQ-I1 the front of the HTTP door is exchanged", () => {
+  const untilExchanged = async (door: DoorProcess, before: number): Promise<void> => {
+    const answered = (): boolean => door.logs().includes("the front was replaced");
+    for (const since = Date.now(); !answered() && Date.now() - since < GIVE_UP_MS; ) await sleep(50);
+    expect(frontsOf(door).filter((pid) => pid === before)).toEqual([]);
+  };
+
+  test("kill -HUP starts another one, no request fails, and the session goes on", async () => {
+    await using door = await openDoor();
+    const peer = await connectVersion1(new URL(`${door.url}/mcp`), HEADERS);
+    const [before = 0] = confinedFrontsOf(door);
+    let [isOver, failed] = [false, 0];
+    const asking = (async () => {
+      while (!isOver) {
+        const { ok } = await door.get("/health", { connection: "close" }).catch(() => ({ ok: false }));
+        if (!ok) failed++;
+      }
+    })();
+    door.process.kill("SIGHUP");
+    for (const since = Date.now(); confinedFrontsOf(door)[0] === before && Date.now() - since < GIVE_UP_MS; )
+      await sleep(50);
+    expect(await peer.call("read_file", { path: "a.txt" })).toBe("hello\n");
+    await peer.close();
+    await untilExchanged(door, before);
+    isOver = true;
+    await asking;
+    expect(failed).toBe(0);
+  }, 60_000);
+
+  test("it is confined where that is asked for", async () => {
+    await using door = await openDoor(["--set", "mcp.sandbox_enabled=true"]);
+    const [front = 0] = confinedFrontsOf(door);
+    expect(readFileSync(`/proc/${front}/status`, "utf8")).toMatch(/^Seccomp:\s+2$/m);
+    expect(readFileSync(`/proc/${front}/status`, "utf8")).toMatch(/^NoNewPrivs:\s+1$/m);
+  });
+});

@@ -62,6 +62,7 @@ const openFront = async (connect: () => Promise<Socket>): Promise<number> => {
     maxRequestBytes: 1000,
     bodies: createByteBudget(1000),
     newId: () => "an-id-of-the-front",
+    isClosing: () => false,
   };
   const server = createServer((request, response) => forward(request, response, parts));
   server.listen(0, "127.0.0.1");

@@ -17,6 +17,8 @@ export interface ForwardParts {
   /** For all bodies that are being read. */
   readonly bodies: ByteBudget;
   readonly newId: () => string;
+  /** Another front has taken over: clients are to connect anew. */
+  readonly isClosing: () => boolean;
 }
 
 /** The server reads no body of these. */
@@ -58,8 +60,13 @@ const sendBody = async (request: IncomingMessage, out: ClientRequest, parts: For
 };
 
 /** An answer as it comes, at the pace of whoever reads it. */
-const passBack = (incoming: IncomingMessage, response: ServerResponse, out: ClientRequest): void => {
-  response.writeHead(incoming.statusCode ?? 502, answerHeaders(incoming));
+const passBack = (
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  out: ClientRequest,
+  isClosing: boolean,
+): void => {
+  response.writeHead(incoming.statusCode ?? 502, answerHeaders(incoming, isClosing));
   // A stream may have nothing to say for a while.
   if (incoming.headers["content-length"] === undefined) response.flushHeaders();
   pipeline(incoming, response, (error) => {
@@ -105,7 +112,7 @@ export const forward = (request: IncomingMessage, response: ServerResponse, part
     if (!response.writableFinished) out.destroy();
   });
   out.once("continue", () => void sendBody(request, out, parts));
-  out.once("response", (incoming) => passBack(incoming, response, out));
+  out.once("response", (incoming) => passBack(incoming, response, out, parts.isClosing()));
   out.on("error", () => {
     if (response.headersSent) response.destroy();
     else if (!response.destroyed) answerUnavailable(response, parts.newId);

@@ -67,10 +67,10 @@ export const headOf = (request: IncomingMessage, tokenHeader: string): Head => {
 };
 
 /** The headers of an answer, in turn with their values, for the client. */
-export const answerHeaders = ({ rawHeaders, headers }: IncomingMessage): string[] => [
+export const answerHeaders = ({ rawHeaders, headers }: IncomingMessage, isLast = false): string[] => [
   ...pairsOf(rawHeaders)
     .filter(({ name }) => !OF_ONE_CONNECTION.has(name))
     .flatMap(({ name, value }) => [name, value]),
   // Whoever may not go on with this connection has not been read to the end.
-  ...(headers.connection === "close" ? ["connection", "close"] : []),
+  ...(isLast || headers.connection === "close" ? ["connection", "close"] : []),
 ];
