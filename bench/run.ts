@@ -13,6 +13,7 @@ import { front } from "./front.ts";
 import { grammars } from "./grammars.ts";
 import { graph } from "./graph.ts";
 import { http } from "./http.ts";
+import { httpFront } from "./http-front.ts";
 import { index } from "./index.ts";
 import { install } from "./install.ts";
 import { knowledge } from "./knowledge.ts";
@@ -39,6 +40,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   start,
   noop,
   http,
+  httpFront,
   observe,
   audit,
   policy,

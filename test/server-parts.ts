@@ -1,5 +1,9 @@
 import { globSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import type { ServerProcess } from "./server.ts";
+
+/** A server that runs as a process, whatever its door is. */
+interface ServerProcess {
+  readonly process: { readonly pid?: number | undefined };
+}
 
 const parentOf = (pid: number): number | undefined => {
   try {

@@ -8,7 +8,6 @@ import {
   fastify,
 } from "fastify";
 import { LlmcError, renderForHttp } from "../base/error.ts";
-import { parseGuardedBytes } from "../base/json-guard.ts";
 import type { Core } from "../core/core.ts";
 import type { AuthSettings } from "./auth/authenticate.ts";
 import { createOpenConnections, hasLostRights } from "./auth/revocation.ts";
@@ -20,8 +19,9 @@ import { createAuthorizer, type RefusalReason } from "./middleware/authorize.ts"
 import type { Proxies } from "./middleware/client-address.ts";
 import { createErrorHandler, renderParserError, unsupported } from "./requests/errors.ts";
 import { createInFlightRequests, type InFlightRequests } from "./requests/in-flight.ts";
+import type { HttpInput } from "./requests/input.ts";
 import { callerOf } from "./requests/origin.ts";
-import { readBody } from "./requests/read-body.ts";
+import { targetOf } from "./requests/target.ts";
 import { type AgentPort, addAgentRoute } from "./routes/agent.ts";
 import type { RouteContext } from "./routes/context.ts";
 import { addDescriptionRoutes } from "./routes/description.ts";
@@ -31,25 +31,6 @@ import { addMcpRoute } from "./routes/mcp.ts";
 import { addRagRoutes, type BootloadPort } from "./routes/rag.ts";
 import { addToolRoute } from "./routes/tool.ts";
 import { addWebSocket } from "./routes/web-socket.ts";
-
-interface Target {
-  url?: string | undefined;
-  readonly headers: IncomingHttpHeaders;
-}
-
-const ABSOLUTE = /^https?:\/\//i;
-
-/**
- * The path of a request. A target in absolute form names its own host, which replaces the Host header (RFC 9112, 3.2.2),
- * so that the check of the host and the routes see the same target.
- */
-const targetOf = (request: Target): string => {
-  const { url = "/", headers } = request;
-  if (!ABSOLUTE.test(url) || !URL.canParse(url)) return url;
-  const { host, pathname, search } = new URL(url);
-  headers.host = host;
-  return pathname + search;
-};
 
 export interface HttpParts {
   readonly core: Core;
@@ -66,6 +47,8 @@ export interface HttpParts {
   /** Proxies whose X-Forwarded-For is trusted. */
   readonly proxies: Proxies;
   readonly scheme: "http" | "https";
+  /** Where requests come from. */
+  readonly input: HttpInput;
   readonly maxRequestBytes: number;
   readonly rates: RateLimiter;
   readonly rateLimit: () => RateLimit;
@@ -123,10 +106,10 @@ const refuseCompressed = ({ "content-encoding": encoding }: IncomingHttpHeaders)
 };
 
 /** Accepts only JSON, and checks its nesting and size before it is parsed. */
-const acceptOnlyJson = (app: FastifyInstance, maxBytes: number): void => {
+const acceptOnlyJson = (app: FastifyInstance, { input, maxRequestBytes }: HttpParts): void => {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", async (_request: FastifyRequest, payload: IncomingMessage) =>
-    parseGuardedBytes(await readBody(payload, maxBytes)),
+  app.addContentTypeParser("application/json", (_request: FastifyRequest, payload: IncomingMessage) =>
+    input.readBody(payload, maxRequestBytes),
   );
 };
 
@@ -197,7 +180,7 @@ export const createHttpServer = (parts: HttpParts): HttpServer => {
     onInternalError: parts.onInternalError,
   };
   addNotFound(app);
-  acceptOnlyJson(app, parts.maxRequestBytes);
+  acceptOnlyJson(app, parts);
   addMiddleware(parts, context);
   app.setErrorHandler(
     createErrorHandler(parts.onInternalError, ({ id, inFlight: { identity } }) =>
@@ -215,6 +198,7 @@ export const createHttpServer = (parts: HttpParts): HttpServer => {
   const closeSockets = addWebSocket(context, {
     server: app.server,
     maxRequestBytes: parts.maxRequestBytes,
+    input: parts.input,
   });
   const enforceTokens = (): void => {
     const isRevoked = (identity: Identity): boolean =>

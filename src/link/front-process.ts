@@ -45,6 +45,10 @@ export interface FrontParts {
   readonly onSeen: (text: string) => void;
   readonly onFailedStart: (thrown: unknown) => void;
   readonly onStarted: (child: FrontChild) => void;
+  /** The front that reads has said that it is well. */
+  readonly onWell?: () => void;
+  /** How long fronts may take to end by themselves, in milliseconds, where they have more to do than to end. */
+  readonly endMs?: { readonly replaced: number; readonly stopped: number };
   readonly onEnded: (exit: ChildExit, how: HowEnded) => void;
   /** No front of what is installed now can speak to the core, so that the core has to be started again, too. */
   readonly onMisfit: () => void;
@@ -155,19 +159,19 @@ const DRAIN_CHECK_MS = 50;
 /** How long it may take to end by itself. */
 const MAX_END_MS = 1000;
 
-export const retire = ({ child }: Front): void => {
+export const retire = ({ child }: Front, maxEndMs = MAX_END_MS): void => {
   child.input.end(Buffer.concat([...encodeRecord("E")]));
-  const timer = setTimeout(() => child.kill(), MAX_END_MS).unref();
+  const timer = setTimeout(() => child.kill(), maxEndMs).unref();
   void child.exited.then(() => clearTimeout(timer));
 };
 
 /** Retires a front once it has answered everything, or has had enough time for it. */
-export const drain = (front: Front, isDrained: () => boolean): void => {
+export const drain = (front: Front, isDrained: () => boolean, maxEndMs?: number): void => {
   const since = performance.now();
   const check = setInterval(() => {
     if (!isDrained() && performance.now() - since < MAX_DRAIN_MS) return;
     clearInterval(check);
-    retire(front);
+    retire(front, maxEndMs);
   }, DRAIN_CHECK_MS);
   check.unref();
 };

@@ -128,17 +128,13 @@ export class Fronts {
     this.#feed.add(line);
   }
 
-  /** Tells every front about the core. */
-  notify(kind: string, fields: readonly number[] = []): void {
-    for (const front of this.#all()) sendTo(front, encodeRecord(kind, fields));
+  /** Tells every front about the core, or what it has to know. */
+  notify(kind: string, fields: readonly number[] = [], payload?: string): void {
+    for (const front of this.#all()) sendTo(front, encodeRecord(kind, fields, payload));
   }
 
-  pause(): void {
-    for (const { child } of this.#all()) child.output.pause();
-  }
-
-  resume(): void {
-    for (const { child } of this.#all()) child.output.resume();
+  read(isWanted: boolean): void {
+    for (const { child } of this.#all()) child.output[isWanted ? "resume" : "pause"]();
   }
 
   #take(front: Front, record: RelayRecord | undefined): void {
@@ -165,6 +161,7 @@ export class Fronts {
   #well(front: Front, kind: "H" | "O"): void {
     if (kind === "H") front.isHealthy = true;
     else front.fits = true;
+    if (front === this.#active && front.isHealthy) this.#parts.onWell?.();
     if (front !== this.#candidate || !front.isHealthy || front.fits !== true) return;
     this.#candidate = undefined;
     this.#replacementFailures = 0;
@@ -282,17 +279,21 @@ export class Fronts {
       old.child.kill();
       return;
     }
-    drain(old, () => {
-      // What the old front still agreed on with the client.
-      this.#replay(front, () => false);
-      return !this.#parts.lines.open().some(({ owner }) => owner === old.id);
-    });
+    drain(
+      old,
+      () => {
+        // What the old front still agreed on with the client.
+        this.#replay(front, () => false);
+        return !this.#parts.lines.open().some(({ owner }) => owner === old.id);
+      },
+      this.#parts.endMs?.replaced,
+    );
   }
 
   async stop(): Promise<void> {
     this.#isStopping = true;
     const all = this.#all();
-    for (const front of all) retire(front);
+    for (const front of all) retire(front, this.#parts.endMs?.stopped);
     await Promise.all(all.map(({ child }) => child.exited));
   }
 }

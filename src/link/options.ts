@@ -5,13 +5,13 @@ export const linkSections = [
     subprocess: flag(
       true,
       false,
-      "Over stdio, run what parses input as a process of its own, beside the one that does the work; false: one process.",
+      "Run what parses input as a process of its own, beside the one that does the work; with TLS, HTTP is served by one process. false: one process.",
       { restart: true },
     ),
     sandbox_enabled: flag(
       true,
       false,
-      "Sandbox that process. Left out: where the machine can, otherwise everything runs in one process, and the start says so. Written as true: it runs as a process of its own, and the server does not start unless the kernel holds its files, network, processes and memory (over HTTP: not at all). false: it is not sandboxed.",
+      "Sandbox that process. Left out: where the machine can, otherwise everything runs in one process, and the start says so. Written as true: it runs as a process of its own, and the server does not start unless the kernel holds its files, network, processes and memory (so not over HTTP with TLS). false: it is not sandboxed.",
       {
         restart: true,
       },

@@ -26,7 +26,7 @@
  *   Z n                    it no longer does
  *   W n                    line n is open for good, and the next front takes it over
  *   Q count                questions that the client has not answered yet
- *   V text                 the last change of which the client was notified
+ *   V text                 the last change of which the client was notified; over HTTP, how many clients are connected
  */
 const SPACE = 32;
 
@@ -87,4 +87,30 @@ export interface FrontHello {
   readonly stateKey: string;
   /** The last change of which earlier fronts notified the client; empty for the first front. */
   readonly seen: string;
+  /** Left out over stdio: the front then has one client, whose lines the supervisor hands it. */
+  readonly http?: HttpFrontHello;
+}
+
+/** What a front over HTTP learns when it starts. Lengths of time are in milliseconds. */
+export interface HttpFrontHello {
+  /** The number of the inherited listener that clients connect to; null in a front that only loads its code. */
+  readonly listener: number | null;
+  /** In an air gap: by which the program outside says who connects. */
+  readonly passedOnBy: { readonly port: number; readonly secret: string } | undefined;
+  readonly limits: {
+    readonly maxHeaderBytes: number;
+    readonly maxConnections: number;
+    readonly headersTimeoutMs: number;
+    readonly requestTimeoutMs: number;
+    readonly idleTimeoutMs: number;
+  };
+  readonly maxRequestBytes: number;
+  /** Of all bodies that are being read. */
+  readonly maxBodyBytes: number;
+}
+
+/** What a front over HTTP has to know besides, and may change while it runs. */
+export interface HttpFrontSettings {
+  /** The header that carries tokens, in lower case. */
+  readonly tokenHeader: string;
 }

@@ -202,7 +202,7 @@ export class Supervisor {
     });
     input.on("error", () => void this.#end(0));
     output.on("error", () => void this.#end(0));
-    output.on("drain", () => this.#fronts.resume());
+    output.on("drain", () => this.#fronts.read(true));
   }
 
   /** What was sent is answered for a while after the end of the input, not counting the time until everything is up. */
@@ -234,7 +234,7 @@ export class Supervisor {
       output.write(NEWLINE);
     }
     output.uncork();
-    if (output.writableLength > MAX_UNSENT_BYTES) this.#fronts.pause();
+    if (output.writableLength > MAX_UNSENT_BYTES) this.#fronts.read(false);
   }
 
   #takeReport(word: string, rest: Buffer): void {

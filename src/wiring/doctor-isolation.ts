@@ -3,15 +3,13 @@ import type { Finding } from "../cli/doctor-command.ts";
 import type { Loaded } from "../config/load.ts";
 import { airGapOf } from "./air-gap.ts";
 import { frontSettingsOf } from "./front-settings.ts";
+import { unmetSplit } from "./sandbox-wanted.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const NAME = "isolation";
 
-/** `mcp.subprocess` and `mcp.sandbox_enabled` are about stdio. */
-const OVER_HTTP = "over HTTP it runs in the process that does the work";
-
-/** What holds what parses input, over stdio; in any case, what does over HTTP. */
+/** What holds what parses input. */
 const examineFront = async (loaded: Loaded, env: Environment): Promise<Finding> => {
   const { isSplit, sandbox, maxMemoryMb } = frontSettingsOf(loaded, env);
   if (!isSplit)
@@ -25,7 +23,7 @@ const examineFront = async (loaded: Loaded, env: Environment): Promise<Finding> 
     return {
       name: NAME,
       state: "weak",
-      detail: `what parses input is a process of its own over stdio, without a sandbox; ${OVER_HTTP}`,
+      detail: `what parses input is a process of its own without a sandbox`,
       fix: "leave mcp.sandbox_enabled out",
     };
   const [{ confinement }, { FRONT_CPU_SHARE }] = await Promise.all([
@@ -33,7 +31,7 @@ const examineFront = async (loaded: Loaded, env: Environment): Promise<Finding> 
     import("../host/confine/contract.ts"),
   ]);
   const { tier, missing, hint } = await confinement({ memoryMb: maxMemoryMb, cpuShare: FRONT_CPU_SHARE });
-  const detail = `what parses input is a process of its own, over stdio: ${tier}; ${OVER_HTTP}`;
+  const detail = `what parses input is a process of its own: ${tier}`;
   if (missing.length === 0) return { name: NAME, state: "good", detail };
   return {
     name: NAME,
@@ -41,6 +39,21 @@ const examineFront = async (loaded: Loaded, env: Environment): Promise<Finding> 
     detail: `${detail}; the kernel does not hold ${missing.join(", ")}`,
     ...(hint === undefined ? {} : { fix: hint }),
   };
+};
+
+/** The one case in which a door differs from what was said. */
+const examineTls = (loaded: Loaded): readonly Finding[] => {
+  const detail = unmetSplit(loaded);
+  return detail === undefined
+    ? []
+    : [
+        {
+          name: NAME,
+          state: "weak",
+          detail,
+          fix: "have a proxy serve HTTPS, and leave mcp.server.tls_enabled out",
+        },
+      ];
 };
 
 const examineAirGap = (loaded: Loaded, env: Environment): readonly Finding[] => {
@@ -59,7 +72,7 @@ export const examineIsolation = async (
 ): Promise<readonly Finding[]> => {
   if (loaded === undefined) return [];
   try {
-    return [await examineFront(loaded, env), ...examineAirGap(loaded, env)];
+    return [await examineFront(loaded, env), ...examineTls(loaded), ...examineAirGap(loaded, env)];
   } catch (thrown) {
     const { message, hint } = toLlmcError(thrown);
     return [{ name: NAME, state: "bad", detail: message, ...(hint === undefined ? {} : { fix: hint }) }];

@@ -27,7 +27,7 @@ export const frontSettingsOf = (
   const { mcp } = loaded.config;
   const airGap = airGapOf(loaded, env);
   return {
-    isSplit: isSplitWanted(loaded),
+    isSplit: isSplitWanted(loaded, "stdio"),
     sandbox: sandboxWanted(loaded),
     maxMemoryMb: mcp.max_memory_mb,
     ...(airGap && { airGap }),

@@ -24,14 +24,14 @@ class Front {
   readonly #writer: RecordWriter;
   readonly #waiting: RelayRecord[] = [];
   #snapshot: Snapshot | undefined;
-  #door: FrontDoor | undefined;
+  #door: Pick<FrontDoor, "take" | "close"> | undefined;
   #loading: Promise<void> | undefined;
   #isInitialized = false;
 
   constructor(hello: FrontHello, writer: RecordWriter) {
     this.#hello = hello;
     this.#writer = writer;
-    if (hello.front > 1) this.#load();
+    if (hello.front > 1 || hello.http !== undefined) this.#load();
     else setTimeout(() => this.#load(), IDLE_MS).unref();
   }
 
@@ -68,12 +68,18 @@ class Front {
   }
 
   #load(): void {
-    this.#loading ??= import("./front-door.ts").then(({ openFrontDoor }) => {
-      const door = openFrontDoor(this.#hello, this.#writer);
+    this.#loading ??= this.#open().then((door) => {
       for (const record of this.#waiting) door.take(record);
       this.#waiting.length = 0;
       this.#door = door;
     });
+  }
+
+  async #open(): Promise<Pick<FrontDoor, "take" | "close">> {
+    const { http } = this.#hello;
+    if (http !== undefined)
+      return (await import("./http-front-door.ts")).openHttpFrontDoor(this.#hello, http, this.#writer);
+    return (await import("./front-door.ts")).openFrontDoor(this.#hello, this.#writer);
   }
 
   async close(): Promise<void> {

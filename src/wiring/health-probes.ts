@@ -34,13 +34,14 @@ export const addCoreGauges = (metrics: Metrics, core: Pick<Core, "load" | "break
   );
 };
 
-export const addConnectionGauge = (metrics: Metrics, server: Server): void => {
+/** `counted`: by a front, where one has the connections. */
+export const addConnectionGauge = (metrics: Metrics, server: Server, counted?: () => number): void => {
   let open = 0;
   server.on("connection", (socket) => {
     open++;
     socket.once("close", () => open--);
   });
-  metrics.addGauge("llmc_http_connections", "Open connections to the HTTP port.", () => open);
+  metrics.addGauge("llmc_http_connections", "Open connections to the HTTP port.", counted ?? (() => open));
 };
 
 /** Of processes beside this one: what parses input, and what holds the client's streams. They are named by the door. */

@@ -18,28 +18,33 @@ const refuse = (why: string, hint: string): LlmcError =>
 const ONE_PROCESS_HINT =
   "A process that does the work cannot be confined. Leave mcp.subprocess out, or leave mcp.sandbox_enabled out to go without.";
 
+const TLS_HINT =
+  "The key of a certificate must not be where requests are parsed. Leave mcp.server.tls_enabled out and put a proxy in front that serves HTTPS, or leave mcp.sandbox_enabled out to go without.";
+
+/** The process that parses must not have the key, so TLS is served by the one that does the work. */
+const isTls = ({ config }: Loaded, door: Door): boolean => door === "HTTP" && config.mcp.server.tls_enabled;
+
+type Door = "stdio" | "HTTP";
+
 /** Whether what parses input runs as a process of its own; one process cannot be sandboxed, because it does the work. */
-export const isSplitWanted = (loaded: Loaded): boolean => {
+export const isSplitWanted = (loaded: Loaded, door: Door): boolean => {
   const { subprocess } = loaded.config.mcp;
   const isRequired = sandboxWanted(loaded) === "required";
   if (isRequired && !subprocess && isWritten(loaded, "mcp.subprocess"))
     throw refuse("mcp.subprocess is false, so that everything runs in one process", ONE_PROCESS_HINT);
-  return subprocess || isRequired;
+  if (isRequired && isTls(loaded, door))
+    throw refuse("mcp.server.tls_enabled is true, so that everything runs in one process", TLS_HINT);
+  return (subprocess || isRequired) && !isTls(loaded, door);
 };
 
-/** What to say at the start of a door that has no front, where the configuration asks for one. */
+/** What to say at the start of a server that has no front, although the configuration would allow one. */
 export const unmetSplit = (loaded: Loaded): string | undefined =>
-  loaded.config.mcp.subprocess && isWritten(loaded, "mcp.subprocess")
-    ? "mcp.subprocess is true, but over HTTP there is no front yet: what parses requests runs in the process that does the work, without a sandbox"
+  loaded.config.mcp.subprocess && isTls(loaded, "HTTP")
+    ? "with TLS, what parses requests over HTTP runs in the process that does the work, without a sandbox"
     : undefined;
 
-/** Written as true, it never starts without: for every door that serves in the process that does the work. */
-export const refuseUnsandboxed = (loaded: Loaded, door: "stdio" | "HTTP"): void => {
+/** Written as true, it never starts without: for a start that runs everything in one process. */
+export const refuseUnsandboxed = (loaded: Loaded): void => {
   if (sandboxWanted(loaded) !== "required") return;
-  throw door === "HTTP"
-    ? refuse(
-        "over HTTP everything runs in one process",
-        "Serve over stdio, or leave mcp.sandbox_enabled out to go without.",
-      )
-    : refuse("this way to start runs everything in one process", "Start the server with bin/llmc.");
+  throw refuse("this way to start runs everything in one process", "Start the server with bin/llmc.");
 };

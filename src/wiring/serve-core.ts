@@ -170,7 +170,7 @@ const openLink = (app: App, hello: CoreHello, control: Control, report: ReturnTy
     server,
     token: hello.token,
     connect: connectTo,
-    isFront: isFrontOf,
+    isFront: (socket, front) => isFrontOf(socket, front, "our parent"),
     maxConnections: () => maxConnections() + CONTROL_CONNECTIONS,
     onRefused: (reason) => log.warn({ reason }, "a connection to a front was refused"),
   });

@@ -4,17 +4,19 @@ import { modeCost } from "../cli/tools-command.ts";
 import type { ListenOptions } from "../host/net/listen.ts";
 import type { KeyPair } from "../host/os/key-pair.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
+import { directInput } from "../http/requests/input.ts";
 import type { HttpParts, HttpServer } from "../http/server.ts";
 import { describeCause } from "../observe/cause.ts";
 import { createAgentPort, followAgentModel } from "./agent-wiring.ts";
 import { openedOutside } from "./air-gap.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
 import { addConnectionGauge } from "./health-probes.ts";
+import { type HttpFront, openHttpFront, serverLimits } from "./http-split.ts";
 import { followRevocations, followTokens, hotParts, openRateLimiter, openTls } from "./http-wiring.ts";
 import { openInvokeSocket } from "./invoke-socket.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
 import { LAUNCHER } from "./program-launch.ts";
-import { refuseUnsandboxed, unmetSplit } from "./sandbox-wanted.ts";
+import { unmetSplit } from "./sandbox-wanted.ts";
 import { mcpPartsOf } from "./serve.ts";
 import { preload, refuseDisabled, surviveStrays, untilStopped } from "./serving.ts";
 import type { Signals } from "./signals.ts";
@@ -75,11 +77,15 @@ const CLOSE_MS = 2000;
 /** Milliseconds in which requests that were on their way get a 503 instead of a closed connection. */
 const LINGER_MS = 250;
 
+interface Drained extends Pick<HttpServer, "app" | "inFlight" | "closeSockets"> {
+  readonly front: HttpFront | undefined;
+  readonly closeMcp: () => Promise<void>;
+}
+
 /** Lets running calls finish and refuses new ones; after the time limit, ends what still runs. */
 const drain = async (
   app: App,
-  { app: http, inFlight, closeSockets }: HttpServer,
-  closeMcp: () => Promise<void>,
+  { app: http, inFlight, closeSockets, front, closeMcp }: Drained,
   signals: Signals,
 ): Promise<void> => {
   const limitMs = app.config.current().config.mcp.server.drain_timeout_seconds * 1000;
@@ -99,7 +105,8 @@ const drain = async (
   clearTimeout(limit);
   closeSockets();
   const { closeServer } = await import("../host/net/listen.ts");
-  const closed = closeServer(http.server, CLOSE_MS);
+  // Without one, the server itself has the connections of clients.
+  const closed = front?.close() ?? closeServer(http.server, CLOSE_MS);
   await closeMcp();
   await closed;
 };
@@ -140,31 +147,26 @@ const recordsOf = (app: App): Pick<HttpParts, "onRefused" | "onAnswered" | "onIn
 };
 
 /** What the server reads from the configuration at its start. */
-const startParts = async (app: App, keyPair: KeyPair | undefined) => {
-  const [{ createHttpServer }, { createProxies }] = await Promise.all([
-    import("../host/net/listen.ts"),
-    import("../host/net/proxies.ts"),
-  ]);
-  const { server, limits, auth, tools } = app.config.current().config.mcp;
+const startParts = async (app: App) => {
+  const { createProxies } = await import("../host/net/proxies.ts");
+  const { mcp } = app.config.current().config;
   return {
     metricsPath: metricsPathOf(app),
-    metricsOpen: auth.metrics_open,
-    allowedHosts: server.allowed_hosts,
-    proxies: createProxies(server.trusted_proxies),
-    scheme: server.tls_enabled ? ("https" as const) : ("http" as const),
-    maxRequestBytes: limits.max_request_bytes,
-    serverFactory: (handler: unknown) =>
-      createHttpServer(
-        handler as RequestListener,
-        {
-          maxHeaderBytes: limits.max_header_bytes,
-          maxConnections: server.max_connections,
-          headersTimeoutMs: limits.header_timeout_seconds * 1000,
-          requestTimeoutMs: limits.body_timeout_seconds * 1000,
-          idleTimeoutMs: Math.min(tools.idle_timeout, limits.idle_timeout_seconds) * 1000,
-        },
-        keyPair,
-      ),
+    metricsOpen: mcp.auth.metrics_open,
+    allowedHosts: mcp.server.allowed_hosts,
+    proxies: createProxies(mcp.server.trusted_proxies),
+    scheme: mcp.server.tls_enabled ? ("https" as const) : ("http" as const),
+    maxRequestBytes: mcp.limits.max_request_bytes,
+  };
+};
+
+/** Where requests come from, where everything runs in one process. */
+const directParts = async (app: App, keyPair: KeyPair | undefined) => {
+  const { createHttpServer } = await import("../host/net/listen.ts");
+  const limits = serverLimits(app.config.current().config.mcp);
+  return {
+    input: directInput,
+    serverFactory: (handler: unknown) => createHttpServer(handler as RequestListener, limits, keyPair),
   };
 };
 
@@ -175,39 +177,43 @@ const openedPort = async (server: Server, wanted: ListenOptions, env: AppRequest
   return (await import("../host/air-gap/accept-passed-on.ts")).acceptPassedOn(server, opened);
 };
 
-/** Opens the port; gives the address that people and clients use. */
-const listenOn = async (app: App, server: Server, request: AppRequest): Promise<string> => {
+/** Begins to accept clients; gives the address that they and people use. */
+const accept = async (
+  app: App,
+  server: Server,
+  front: HttpFront | undefined,
+  { app: request, signals }: HttpServeRequest,
+): Promise<string> => {
   const { host, port: wanted, tls_enabled: isTls } = app.config.current().config.mcp.server;
-  const port = await openedPort(server, { host, port: wanted }, request.env);
+  const served = await front?.serve();
+  // By what is installed now; if that is not well, the one that is there stays.
+  if (served !== undefined) signals.onReload(served.replace);
+  const port = served?.port ?? (await openedPort(server, { host, port: wanted }, request.env));
   const fields = { version: VERSION, host, port, mode: app.core.settings().mode };
   // At a terminal the banner says it.
   app.observer.log[request.stderr.isTerminal ? "debug" : "info"](fields, "serving on HTTP");
   return `${isTls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 };
 
-export const serveHttp = async ({
-  app: request,
-  io,
-  signals,
-  generateToken,
-  command,
-}: HttpServeRequest): Promise<void> => {
+export const serveHttp = async (start: HttpServeRequest): Promise<void> => {
+  const { app: request, io, signals, generateToken, command } = start;
   const app = await createApp(request);
   refuseDisabled(app);
-  refuseUnsandboxed(app.config.current(), "HTTP");
   const unmet = unmetSplit(app.config.current());
   if (unmet !== undefined) app.observer.log.warn({}, unmet);
   surviveStrays(app, signals);
-  const [{ createHttpServer }, { createMcpHttp }] = await Promise.all([
-    import("../http/server.ts"),
-    import("../mcp/http.ts"),
-  ]);
   const { server, limits, auth } = app.config.current().config.mcp;
   const found = await tokenOf(request, auth.token_env, generateToken ? "make" : "unused");
   if (found.token !== undefined) app.secrets.add("the server's token", found.token);
   const tokens = await followTokens(app, found.token, request.env);
   const tls = await openTls(app, server);
   const rates = await openRateLimiter(app, limits.state_url);
+  // The front is loaded while this process loads what it serves.
+  const [front, { createHttpServer }, { createMcpHttp }] = await Promise.all([
+    openHttpFront(app, request),
+    import("../http/server.ts"),
+    import("../mcp/http.ts"),
+  ]);
   const { core, newId, now, metrics } = app;
   const mcp = createMcpHttp({
     ...mcpPartsOf(app),
@@ -217,7 +223,8 @@ export const serveHttp = async ({
   });
   const http = createHttpServer({
     ...hotParts(app),
-    ...(await startParts(app, tls?.keyPair)),
+    ...(await startParts(app)),
+    ...(front?.parts ?? (await directParts(app, tls?.keyPair))),
     ...recordsOf(app),
     core,
     version: VERSION,
@@ -231,20 +238,20 @@ export const serveHttp = async ({
     newId,
     now,
   });
-  addConnectionGauge(metrics, http.app.server);
+  addConnectionGauge(metrics, http.app.server, front?.connections);
   followRevocations(app, tokens, http, mcp.dropSessionsOf);
   preload(app);
   followAgentModel(app, request.env);
   await http.app.ready();
   // Before the port opens: a signal without a listener ends the process at once.
   const stopped = untilStopped(app, signals);
-  const url = await listenOn(app, http.app.server, request);
+  const url = await accept(app, http.app.server, front, start);
   const stopFollowing = tls?.follow(http.app.server);
   const closeSocket = await openInvokeSocket(app, request.env);
   io.out(await welcome(app, { url, tokenFile: found.file, command }));
   await stopped;
   closeSocket();
-  await drain(app, http, mcp.close, signals);
+  await drain(app, { ...http, front, closeMcp: mcp.close }, signals);
   stopFollowing?.();
   await rates.close();
   await app.close();

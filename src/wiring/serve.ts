@@ -27,7 +27,7 @@ export const serveStreams = async (
 ): Promise<void> => {
   const app = await createApp(request);
   refuseDisabled(app);
-  refuseUnsandboxed(app.config.current(), "stdio");
+  refuseUnsandboxed(app.config.current());
   surviveStrays(app, signals);
   const door = openStdioDoor({
     ...mcpPartsOf(app),

@@ -26,6 +26,8 @@ interface DoorOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Workspace files by relative path. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Of another installation; only for doors in processes of their own. */
+  readonly command?: string;
 }
 
 /** The HTTP door of the real program, on a free port, over a workspace of its own. */
@@ -170,7 +172,13 @@ export const openHttpDoor = async (options: DoorOptions = {}): Promise<OwnDoor> 
 /** Opens the door in a process of its own, as people do. */
 export const startHttpDoor = async (options: DoorOptions = {}): Promise<DoorProcess> => {
   const { root, argv, env } = await prepare(options);
-  const child = spawn(launcher, argv, { cwd: "/", env, stdio: ["ignore", "pipe", "pipe"] });
+  // Where its sockets are: a server that is killed leaves them behind.
+  const runtime = mkdtempSync(join(tmpdir(), "llmc-run-"));
+  const child = spawn(options.command ?? launcher, argv, {
+    cwd: "/",
+    env: { XDG_RUNTIME_DIR: runtime, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const written = { out: "", logs: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     written.out += text;
@@ -182,6 +190,7 @@ export const startHttpDoor = async (options: DoorOptions = {}): Promise<DoorProc
   const end = async (): Promise<void> => {
     child.kill("SIGKILL");
     await exited;
+    rmSync(runtime, { recursive: true, force: true });
   };
   const door = await doorOf(root, {
     hasEnded: () => child.exitCode !== null,

@@ -188,17 +188,3 @@ describe("REQ-H5 FAIL-E4: SIGTERM", () => {
     await stream.text().catch(() => {});
   });
 });
-
-describe("REQ-I2 a front over HTTP", () => {
-  test("that was asked for and does not exist is no secret: the start says that there is one process", async () => {
-    await using door = await open("--set", "mcp.subprocess=true");
-    await until(door, "mcp.subprocess is true, but over HTTP");
-    expect((await door.tool("nap", { ms: 1 })).status).toBe(200);
-  });
-
-  test("whoever asked for nothing is told nothing", async () => {
-    await using door = await open();
-    await until(door, "serving on HTTP");
-    expect(door.logs()).not.toContain("mcp.subprocess");
-  });
-});

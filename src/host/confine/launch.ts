@@ -118,6 +118,8 @@ export const launchInBubblewrap = (
     stdio: [...stdio, "pipe", "pipe", "pipe"],
     env: {},
     cwd: "/",
+    // An interrupt at the terminal is meant for the program that started it, which ends it when its work is done.
+    detached: true,
   });
   // Made while bubblewrap is at work: it takes a few milliseconds the first time.
   const calls = launchCalls({

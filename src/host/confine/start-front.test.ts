@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, expect, it } from "vitest";
 import { connectTo, listenForAnother } from "../net/link-sockets.ts";
+import { holdPort } from "../net/passed-listener.ts";
 import { startFront } from "./start-front.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "llmc-start-front-"));
@@ -20,14 +21,15 @@ const connect = (...address) => new Promise((done) => createConnection(...addres
 const send = () => new Promise((done) => { try {
   createSocket("udp4").on("error", ({ code }) => done(code)).send("x", 9, "127.0.0.1", (e) => done(e?.code ?? "sent"));
 } catch ({ code }) { done(code); } });
-const accept = () => new Promise((done) => createServer((socket) => { socket.end("hello"); done("accepted"); }).listen({ fd: 3 }));
+const accept = (fd) => new Promise((done) => createServer((socket) => { socket.end("hello"); done("accepted"); }).listen({ fd }));
 const [path, port] = process.env.TARGETS.split(" ");
 console.log([await connect(path), await connect(Number(port), "127.0.0.1"), await send()].join());
-console.log(await accept());
+console.log(await accept(3));
+console.log(await accept(4));
 `;
 
 it.each(["bubblewrap", "landlock"] as const)(
-  "FAIL-H1 REQ-I1 in the real front under %s, to connect to another Unix socket, by TCP and by UDP is answered with EACCES; the core connects to it",
+  "FAIL-H1 REQ-I1 in the real front under %s, to connect to another Unix socket, by TCP and by UDP is answered with EACCES; the core connects to it, and clients to the port that it inherits",
   async (tier) => {
     const path = join(folder, `other-${tier}.sock`);
     const [other, tcp] = [createServer().listen(path), createServer().listen(0, "127.0.0.1")];
@@ -37,11 +39,12 @@ it.each(["bubblewrap", "landlock"] as const)(
     const program = join(folder, `${tier}.mjs`);
     writeFileSync(program, PROGRAM);
     const listener = await listenForAnother(join(folder, `link-${tier}.sock`));
+    const clients = await holdPort({ host: "127.0.0.1", port: 0 });
     const front = await startFront({
       program,
       flags: [],
       env: { TARGETS: `${path} ${port}` },
-      listener: listener.descriptor,
+      listeners: [listener.descriptor, clients.descriptor],
       memoryMb: 512,
       isRequired: true,
       tiers: [tier],
@@ -50,8 +53,11 @@ it.each(["bubblewrap", "landlock"] as const)(
     listener.release();
     const output = text(front.output);
     expect(await text(connectTo(listener.path))).toBe("hello");
+    // It waits in the kernel's queue until the front accepts.
+    expect(await text(connect(clients.port, "127.0.0.1"))).toBe("hello");
+    clients.close();
     front.kill();
-    expect((await output).split("\n")).toEqual(["EACCES,EACCES,EACCES", "accepted", ""]);
+    expect((await output).split("\n")).toEqual(["EACCES,EACCES,EACCES", "accepted", "accepted", ""]);
     expect(front.tier).toBe(tier);
     for (const server of [other, tcp]) server.close();
     listener.remove();

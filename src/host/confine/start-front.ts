@@ -9,9 +9,11 @@ interface FrontStart {
   readonly program: string;
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** The descriptor of a listener, which it inherits as its fourth. */
-  readonly listener: number;
+  /** Descriptors of listeners, which it inherits from its fourth on: that of its link, and, over HTTP, that of its clients. */
+  readonly listeners: readonly number[];
   readonly memoryMb: number;
+  /** How many it may have at once, where it needs other than the usual number. */
+  readonly descriptors?: number;
   /** Refuse to start unless the kernel holds everything. */
   readonly isRequired: boolean;
   /** Tiers to try, best first. */
@@ -24,14 +26,14 @@ const MAX_STDERR_CHARS = 2000;
 
 /** Starts the front with no power but to read its own code and to ask the core. */
 export const startFront = async (start: FrontStart): Promise<ProgramProcess & { readonly tier: string }> => {
-  const { program, flags, env, listener, memoryMb, isRequired } = start;
+  const { program, flags, env, listeners, memoryMb, descriptors, isRequired } = start;
   const { child, pid, kill, tier } = await startConfined(
     {
       program,
       code: codeOf(dirname(program)),
-      stdio: ["pipe", "pipe", "pipe", listener],
+      stdio: ["pipe", "pipe", "pipe", ...listeners],
       env,
-      limits: { memoryMb, cpuShare: FRONT_CPU_SHARE },
+      limits: { memoryMb, cpuShare: FRONT_CPU_SHARE, ...(descriptors !== undefined && { descriptors }) },
       nodeFlags: flags,
     },
     { tiers: start.tiers ?? KERNEL_TIERS[process.platform] ?? [], isRequired },

@@ -10,7 +10,7 @@ export interface ListenOptions {
   readonly port: number;
 }
 
-interface ServerLimits {
+export interface ServerLimits {
   readonly maxHeaderBytes: number;
   readonly maxConnections: number;
   /** For the headers of a request to arrive. */
@@ -27,20 +27,22 @@ const HANDSHAKE_MS = 10_000;
 
 const connectionsOf = new WeakMap<Server, Connections>();
 
+const optionsOf = (limits: ServerLimits) => ({
+  maxHeaderSize: limits.maxHeaderBytes,
+  headersTimeout: limits.headersTimeoutMs,
+  requestTimeout: Math.max(limits.requestTimeoutMs, limits.headersTimeoutMs),
+  keepAliveTimeout: limits.idleTimeoutMs,
+  connectionsCheckingInterval: CHECK_MS,
+  // Some clients offer HTTP/2 with every request; they are answered as they asked, in HTTP/1.1.
+  shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket",
+});
+
 export const createHttpServer = (
   handler: RequestListener,
   limits: ServerLimits,
   keyPair: KeyPair | undefined,
 ): Server => {
-  const options = {
-    maxHeaderSize: limits.maxHeaderBytes,
-    headersTimeout: limits.headersTimeoutMs,
-    requestTimeout: Math.max(limits.requestTimeoutMs, limits.headersTimeoutMs),
-    keepAliveTimeout: limits.idleTimeoutMs,
-    connectionsCheckingInterval: CHECK_MS,
-    // Some clients offer HTTP/2 with every request; they are answered as they asked, in HTTP/1.1.
-    shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket",
-  };
+  const options = optionsOf(limits);
   const connections = createConnections({
     maxConnections: limits.maxConnections,
     unreadTimeoutMs: limits.requestTimeoutMs,
@@ -53,6 +55,21 @@ export const createHttpServer = (
           { ...options, ...keyPair, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS },
           bounded,
         );
+  connections.follow(server);
+  connectionsOf.set(server, connections);
+  return server;
+};
+
+/**
+ * Serves what a front passes on, over connections that it is handed; it listens nowhere. Whether a Host header is there is
+ * judged with everything else.
+ */
+export const createPassedOnServer = (handler: RequestListener, limits: ServerLimits): Server => {
+  const connections = createConnections({
+    maxConnections: limits.maxConnections,
+    unreadTimeoutMs: limits.requestTimeoutMs,
+  });
+  const server = createServer({ ...optionsOf(limits), requireHostHeader: false }, connections.bound(handler));
   connections.follow(server);
   connectionsOf.set(server, connections);
   return server;

@@ -44,13 +44,14 @@ const descendsFrom = (pid: number, ancestor: number): boolean => {
 export const ownUserId = (): number => process.getuid?.() ?? 0;
 
 /**
- * Whether a socket is connected to a front of ours. The kernel names who listened last: the process that started both of
- * us and made the listener, or the front, once it listens.
+ * Whether a socket is connected to a front of ours. The kernel names who listened last: the process that made the
+ * listener, or the front, once it listens.
  */
-export const isFrontOf = (socket: Socket, front: number): boolean => {
+export const isFrontOf = (socket: Socket, front: number, madeBy: "us" | "our parent"): boolean => {
   const peer = peerOf(socket);
   if (peer === undefined) return process.platform !== "linux";
-  return peer.uid === ownUserId() && (peer.pid === process.ppid || descendsFrom(peer.pid, front));
+  const maker = madeBy === "us" ? process.pid : process.ppid;
+  return peer.uid === ownUserId() && (peer.pid === maker || descendsFrom(peer.pid, front));
 };
 
 /** Opens a Unix socket for this user alone, in place of one that an ended process left. */

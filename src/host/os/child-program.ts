@@ -9,8 +9,8 @@ export interface ProgramStart {
   readonly cwd: string;
   /** The descriptor by which the program writes back: 1, or one that nothing else in it writes to. */
   readonly outputFd: 1 | 3;
-  /** A descriptor that it inherits as its fourth; only with outputFd 1. */
-  readonly inherited?: number;
+  /** Descriptors that it inherits from its fourth on; only with outputFd 1. */
+  readonly inherited?: readonly number[];
   /** Inherited, or read here. */
   readonly stderr: "inherit" | "pipe";
 }
@@ -48,11 +48,11 @@ export const whenClosed = (child: ChildProcess): Promise<ProgramExit> =>
 
 /** Starts a program of ours beside this one, with the same Node, a pipe to it and one from it. */
 export const startProgram = (start: ProgramStart): ProgramProcess => {
-  const { program, flags, env, cwd, outputFd, stderr, inherited = "ignore" } = start;
+  const { program, flags, env, cwd, outputFd, stderr, inherited = ["ignore" as const] } = start;
   const child = spawn(process.execPath, [...flags, program], {
     cwd,
     env: { ...env },
-    stdio: outputFd === 1 ? ["pipe", "pipe", stderr, inherited] : ["pipe", 2, stderr, "pipe"],
+    stdio: outputFd === 1 ? ["pipe", "pipe", stderr, ...inherited] : ["pipe", 2, stderr, "pipe"],
   });
   const [input, output] = [child.stdio[0], child.stdio[outputFd]];
   return {

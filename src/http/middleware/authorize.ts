@@ -7,6 +7,7 @@ import type { GuessLimiter } from "../limits/guess-limiter.ts";
 import type { RateDecision, RateLimit, RateLimiter } from "../limits/rate-limiter.ts";
 import { MalformedRequest } from "../requests/errors.ts";
 import { type InFlightRequest, type InFlightRequests, serverStopping } from "../requests/in-flight.ts";
+import type { HttpInput } from "../requests/input.ts";
 import { clientAddress, type Proxies } from "./client-address.ts";
 import { createHostAndOriginCheck } from "./host-and-origin.ts";
 
@@ -29,6 +30,7 @@ interface AuthorizerParts {
   /** Host names accepted in Host and Origin, in addition to loopback. */
   readonly allowedHosts: readonly string[];
   readonly proxies: Proxies;
+  readonly input: Pick<HttpInput, "addressOf">;
   readonly scheme: "http" | "https";
   readonly guesses: GuessLimiter;
   readonly rates: RateLimiter;
@@ -73,7 +75,7 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
     const found = authenticate(request.headers, settings, parts.tokens());
     // Comes first: whoever has the right token is served, whatever others at the same address have tried.
     if (found.kind === "known") return found.identity;
-    const address = clientAddress(request, parts.proxies);
+    const address = clientAddress(parts.input.addressOf(request), request, parts.proxies);
     if (found.kind === "wrong") countGuess(address, found.digest, correlationId);
     parts.onRefused("auth", { address, correlation_id: correlationId });
     throw authFailed(found.kind, settings.header);
@@ -99,7 +101,7 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
     } catch (thrown) {
       inFlight.isRecorded = true;
       parts.onRefused(thrown instanceof MalformedRequest ? "malformed" : "forbidden", {
-        address: clientAddress(request, parts.proxies),
+        address: clientAddress(parts.input.addressOf(request), request, parts.proxies),
         ...(inFlight.identity && { token_name: inFlight.identity.name }),
         correlation_id: inFlight.correlationId,
       });

@@ -12,10 +12,10 @@ export interface Proxies {
  * addresses.
  */
 export const clientAddress = (
-  { socket, headers }: Pick<IncomingMessage, "socket" | "headers">,
+  peer: string,
+  { headers }: Pick<IncomingMessage, "headers">,
   { trusts, parse }: Proxies,
 ): string => {
-  const peer = socket.remoteAddress ?? "";
   const forwarded = headers["x-forwarded-for"];
   if (forwarded === undefined || !trusts(peer)) return peer;
   const hops = [forwarded]

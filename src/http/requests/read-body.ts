@@ -22,13 +22,14 @@ const inTooManyPieces = (): LlmcError =>
   });
 
 /** Collects the pieces in one buffer, which is all the memory that a body takes. */
-const createCollector = (maxBytes: number) => {
+const createCollector = (maxBytes: number, onPiece: (bytes: number) => void) => {
   let held = Buffer.allocUnsafe(FIRST_BYTES);
   let [bytes, pieces] = [0, 0];
   return {
     add: (piece: Buffer): void => {
       const end = bytes + piece.length;
       if (end > maxBytes) throw tooLarge();
+      onPiece(piece.length);
       if (++pieces > MAX_PIECES + end / BYTES_PER_FURTHER_PIECE) throw inTooManyPieces();
       if (end > held.length) {
         const larger = Buffer.allocUnsafe(Math.max(end, 2 * held.length));
@@ -42,14 +43,20 @@ const createCollector = (maxBytes: number) => {
   };
 };
 
-/** The whole body of a request, bounded in bytes and in the pieces that they come in. */
-export const readBody = (request: IncomingMessage, maxBytes: number): Promise<Buffer> =>
+/**
+ * The whole body of a request, bounded in bytes and in the pieces that they come in. What `onPiece` throws ends it, too.
+ */
+export const readBody = (
+  request: IncomingMessage,
+  maxBytes: number,
+  onPiece: (bytes: number) => void = () => {},
+): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     if (Number(request.headers["content-length"]) > maxBytes) {
       reject(tooLarge());
       return;
     }
-    const { add, finish } = createCollector(maxBytes);
+    const { add, finish } = createCollector(maxBytes, onPiece);
     const stop = (): void => {
       request.off("data", onData).off("end", onEnd).off("error", onError);
     };

@@ -3,13 +3,14 @@ import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import { z } from "zod";
 import { LlmcError, renderForHttp, toLlmcError } from "../../base/error.ts";
-import { parseGuardedBytes } from "../../base/json-guard.ts";
 import { payloadOf } from "../../core/payload.ts";
 import { validateArguments } from "../../core/validate.ts";
 import type { Identity } from "../auth/token-registry.ts";
 import { renderRawError } from "../requests/errors.ts";
 import { progressData, type StreamEvent } from "../requests/event-stream.ts";
 import type { InFlightRequest } from "../requests/in-flight.ts";
+import type { HttpInput } from "../requests/input.ts";
+import { bytesOf } from "../requests/message-bytes.ts";
 import { originOf } from "../requests/origin.ts";
 import { toolBody } from "./bodies.ts";
 import { identityOf, type RouteContext } from "./context.ts";
@@ -18,6 +19,7 @@ import { serveControlFrames } from "./web-socket-control.ts";
 interface SocketParts {
   readonly server: Server;
   readonly maxRequestBytes: number;
+  readonly input: HttpInput;
 }
 
 const PATH = "/ws";
@@ -50,6 +52,7 @@ interface Session {
   readonly identity: Identity;
   /** Calls by the id that the client gave them. */
   readonly calls: Map<unknown, InFlightRequest>;
+  readonly read: HttpInput["readMessage"];
 }
 
 /** One message. */
@@ -66,9 +69,6 @@ const idIn = (message: unknown): unknown => {
   const given = typeof message === "object" && message !== null && "id" in message ? message.id : null;
   return id.safeParse(given).success ? given : null;
 };
-
-const bytesOf = (data: RawData): Uint8Array =>
-  Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? new Uint8Array(data) : data;
 
 const abortCalls = ({ calls }: Session): void => {
   for (const call of calls.values()) call.end(true);
@@ -158,12 +158,17 @@ const countInvalid = async (context: RouteContext, session: Session): Promise<vo
   }
 };
 
-const receive = async (context: RouteContext, session: Session, data: RawData): Promise<void> => {
+const receive = async (
+  context: RouteContext,
+  session: Session,
+  data: RawData,
+  isBinary: boolean,
+): Promise<void> => {
   const correlationId = context.newId();
   const receipt: Receipt = { correlationId, isCounted: false };
   let message: unknown;
   try {
-    message = parseGuardedBytes(bytesOf(data));
+    message = session.read(bytesOf(data), isBinary);
     if (!isCancel(message)) return await startCall(context, session, message, receipt);
     const { id: cancelled } = (await validateArguments(cancelMessage, message)) as z.infer<
       typeof cancelMessage
@@ -191,7 +196,7 @@ const serveSocket = (context: RouteContext, session: Session): void => {
     identity,
     end: () => endSession(session, POLICY_VIOLATION, "the token was revoked or changed"),
   });
-  socket.on("message", (data) => void receive(context, session, data));
+  socket.on("message", (data, isBinary) => void receive(context, session, data, isBinary));
   // For a frame that is too large or broken, the library closes the connection with the right code.
   socket.on("error", () => {});
   socket.on("close", () => {
@@ -205,7 +210,7 @@ const serveSocket = (context: RouteContext, session: Session): void => {
 export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => void) => {
   const sockets = new WebSocketServer({
     noServer: true,
-    maxPayload: parts.maxRequestBytes,
+    maxPayload: parts.input.growth * parts.maxRequestBytes,
     perMessageDeflate: false,
     // The library would answer every ping, also those of a client that reads none of the answers.
     autoPong: false,
@@ -250,7 +255,13 @@ export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => 
         (identity) => {
           stream.off("error", onError);
           sockets.handleUpgrade(request, stream, head, (socket) =>
-            serveSocket(context, { socket, headers: request.headers, identity, calls: new Map() }),
+            serveSocket(context, {
+              socket,
+              headers: request.headers,
+              identity,
+              calls: new Map(),
+              read: parts.input.readMessage,
+            }),
           );
         },
         // Whoever was refused may not keep the connection: Node leaves it to us, even if the peer never hangs up.

@@ -1,0 +1,68 @@
+import { Agent, type ClientRequest, request as httpRequest } from "node:http";
+import type { Socket } from "node:net";
+import { HELLO_PATH, SCHEMA_HEADER, schemaText } from "./schema-version.ts";
+
+interface ExchangeParts {
+  /** A connection to the core that nobody uses yet. */
+  readonly connect: () => Promise<Socket>;
+  readonly maxConnections: number;
+}
+
+/** The design documents' keep-alive, less a little: the core must not close first. */
+const KEEP_ALIVE_MS = 55_000;
+/** The core closes connections that are not used for this long. */
+export const CORE_KEEP_ALIVE_MS = 60_000;
+/** More than that are needed together only for a moment. */
+const MAX_IDLE = 64;
+
+interface Head {
+  readonly method: string;
+  readonly path: string;
+  /** Names and values in turn, so that one may come twice. */
+  readonly headers: readonly string[];
+}
+
+/** The front's end of the link over HTTP: requests to the core, on connections that they share. */
+export const createHttpExchange = ({ connect, maxConnections }: ExchangeParts) => {
+  const agent = Object.assign(
+    new Agent({
+      keepAlive: true,
+      maxSockets: maxConnections,
+      maxFreeSockets: MAX_IDLE,
+      scheduling: "lifo",
+      timeout: KEEP_ALIVE_MS,
+    }),
+    {
+      createConnection: (_: unknown, done: (error: Error | null, socket?: Socket) => void): undefined => {
+        connect().then((socket) => done(null, socket), done);
+      },
+    },
+  );
+  return {
+    /** Throws where the head is one that Node does not write. */
+    open: ({ method, path, headers }: Head): ClientRequest => {
+      const request = httpRequest({ agent, method, path, headers: [...headers], setHost: false });
+      // The agent's timeout is for idle connections; a request may take as long as its tool does.
+      request.setTimeout(0);
+      return request;
+    },
+    /** Asks the core which version of the link it speaks; false if it cannot be spoken to. */
+    greet: (): Promise<boolean> =>
+      new Promise((resolve, reject) => {
+        const headers = ["host", "core", SCHEMA_HEADER, schemaText()];
+        const request = httpRequest({ agent, path: HELLO_PATH, headers, setHost: false });
+        request.setTimeout(0);
+        request.once("error", reject);
+        request.once("response", (response) => {
+          response.resume();
+          resolve(response.statusCode === 204);
+        });
+        request.end();
+      }),
+    /** A connection for something else than requests. */
+    connect,
+    close: (): void => agent.destroy(),
+  };
+};
+
+export type HttpExchange = ReturnType<typeof createHttpExchange>;
