@@ -29,7 +29,7 @@ import { citationOf, hitOf } from "./search/cite.ts";
 import { createLoadedGenerations, type LoadedGenerations } from "./search/loaded-generations.ts";
 import type { PassageEmbedder } from "./search/passage-embedder.ts";
 import { type Searched, searchGeneration } from "./search/search-generation.ts";
-import { snippetOf } from "./search/snippet.ts";
+import { snippetsFor } from "./search/snippet.ts";
 import { statsOf } from "./stats.ts";
 import type { Collection, Generation, Store } from "./store/contract.ts";
 
@@ -121,8 +121,9 @@ const hybridSearch = (
     const kept = ttl > 0 ? cache.get(key, ttl * 1000) : undefined;
     if (kept !== undefined) return kept;
     const { evidence } = await search(generation, query, limit);
+    const snippetOf = snippetsFor(query);
     const hits = evidence.map(({ passage, ranked }) =>
-      hitOf(passage, generation, ranked.score, snippetOf(passage.text, query)),
+      hitOf(passage, generation, ranked.score, snippetOf(passage.text)),
     );
     if (ttl > 0) cache.set(key, hits, ttl * 1000);
     return hits;

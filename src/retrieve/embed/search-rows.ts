@@ -19,7 +19,11 @@ export interface VectorRows {
 
 export const lengthIn = (vectors: Int8Array, row: number, dimensions: number): number => {
   let sum = 0;
-  for (let i = row * dimensions; i < (row + 1) * dimensions; i++) sum += (vectors[i] ?? 0) ** 2;
+  const end = (row + 1) * dimensions;
+  for (let i = row * dimensions; i < end; i++) {
+    const value = vectors[i] ?? 0;
+    sum = (sum + value * value) | 0;
+  }
   return Math.sqrt(sum);
 };
 
