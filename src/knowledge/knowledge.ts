@@ -167,7 +167,7 @@ const answer = async (
       })),
     );
     const meta = await leftOut(engine.catalogue, { filters }, caller, generations.length);
-    const found = await answerFrom(query, asked, embedder, compose);
+    const found = await answerFrom(query, asked, embedder.tables, compose);
     return meta === undefined ? found : { ...found, meta };
   });
 };
@@ -291,6 +291,7 @@ export const createKnowledge = (parts: KnowledgeParts): KnowledgeEngine => {
     close: async () => {
       await loaded.close();
       await store.close();
+      await embedder.close();
     },
   };
 };

@@ -70,13 +70,13 @@ const read = async (
 
 /** With the active version asked the same: scores of another time may be those of other questions. */
 const runEvaluation = async (
-  { engine: { store, embedder, search }, now }: OperatorParts,
+  { engine: { store, embedder, search } }: OperatorParts,
   { active: version, generations }: Collection,
   generation: Generation,
   questions: readonly EvalQuestion[],
   signal: AbortSignal | undefined,
 ): Promise<Evaluation> => {
-  const parts = { search, embedder, now };
+  const parts = { search, tables: embedder.tables };
   const evaluation = await evaluate(parts, generation, questions, signal);
   await store.saveScores(generation.id, evaluation.scores);
   const active = generations.find((one) => one.version === version);

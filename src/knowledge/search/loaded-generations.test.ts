@@ -96,7 +96,7 @@ const open = async (maxBytes = 1e9) => {
   const ask = async (): Promise<string> => {
     const collection = await handIn(store);
     const generation = await loaded.answering(activeOf(collection), collection);
-    await loaded.use(generation, ({ index }) => index.search("apple", QUERY, 3));
+    await loaded.use(generation, ({ index }) => index.search("apple", QUERY, 3, { prose: 0.5, code: 0.5 }));
     return generation.version;
   };
   const promote = async (version: string): Promise<void> => {

@@ -14,7 +14,6 @@ export interface EvalScores {
   /** Questions that are not answered here and were found so; null where the set has none. */
   readonly refusals: number | null;
   readonly p95Ms: number;
-  readonly atMs: number;
   /** What turns how well passages fit into how surely they answer, in this collection. */
   readonly calibration: { readonly slope: number; readonly offset: number };
 }

@@ -41,6 +41,13 @@ export const cosineIn = (
   return dot / length;
 };
 
+export const cosineOf = (a: Int8Array, b: Int8Array): number => {
+  const length = lengthIn(a, 0, a.length) * lengthIn(b, 0, b.length);
+  let dot = 0;
+  for (let at = 0; at < a.length; at++) dot = (dot + (a[at] ?? 0) * (b[at] ?? 0)) | 0;
+  return length === 0 ? 0 : dot / length;
+};
+
 function* upTo(size: number): Generator<number> {
   for (let row = 0; row < size; row++) yield row;
 }
