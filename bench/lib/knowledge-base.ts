@@ -107,6 +107,7 @@ export const openBase = async (
     nearestRows: loadNearestRows(),
     cache: { get: cache.peek, set: cache.put },
     maxIndexBytes: () => 1024 ** 3,
+    maxAskMs: () => 10_000,
     openModel: async () => undefined,
     modelLimits: () => ({ maxOutputTokens: 0, timeoutMs: 0 }),
     flows: () => [],

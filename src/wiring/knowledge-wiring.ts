@@ -108,6 +108,8 @@ const createWith = async (
     nearestRows: loadNearestRows(),
     cache: cacheOf(cache),
     maxIndexBytes: () => config().mcp.kb.index_memory_mb * 1024 * 1024,
+    // Half of what a call has: the other half is for the answer.
+    maxAskMs: () => config().mcp.request_timeout_seconds * 500,
     openModel,
     modelLimits: () => {
       const { max_output_tokens: maxOutputTokens, timeout_seconds: seconds } = config().mcp.llm;

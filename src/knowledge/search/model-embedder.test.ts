@@ -30,6 +30,7 @@ const openKnowledge = (embedder: PassageEmbedder, root: string) => {
     nearestRows: undefined,
     cache: { get: () => undefined, set: () => {} },
     maxIndexBytes: () => 1024 ** 3,
+    maxAskMs: () => 10_000,
     openModel: async () => undefined,
     modelLimits: () => ({ maxOutputTokens: 100, timeoutMs: 1000 }),
     flows: () => [],

@@ -3,6 +3,12 @@ import type { ChunkKind } from "../../retrieve/chunk/chunk.ts";
 /** Where documents come from, as it was named: a path, a URL, a git repository. */
 export type Source = string;
 
+/** A line through logits, from the evaluation set of a collection: where its questions differ from those of the models. */
+export interface Calibration {
+  readonly slope: number;
+  readonly offset: number;
+}
+
 /** How well a generation answers the questions of its collection. All from 0 to 1, but for the milliseconds. */
 export interface EvalScores {
   readonly questions: number;
@@ -15,7 +21,7 @@ export interface EvalScores {
   readonly refusals: number | null;
   readonly p95Ms: number;
   /** What turns how well passages fit into how surely they answer, in this collection. */
-  readonly calibration: { readonly slope: number; readonly offset: number };
+  readonly calibration: Calibration;
 }
 
 /**
@@ -176,7 +182,6 @@ export interface StoredClaims {
  * leaves a store that opens and can go on. Names are checked by the caller.
  */
 export interface Store {
-  readonly kind: "sqlite" | "postgres";
   /** Changes whenever collections, versions or pins may have changed. */
   revision(): Promise<string>;
   /** `pinned` as this workspace has it. */

@@ -1,18 +1,17 @@
-import * as claims from "./claims-work.ts";
-import * as garbage from "./collect-work.ts";
-import * as collections from "./collections-work.ts";
+import * as claims from "./claims-queries.ts";
+import * as garbage from "./collect-queries.ts";
+import * as collections from "./collections-queries.ts";
 import type { IndexedPassage, Store } from "./contract.ts";
-import * as documents from "./documents-work.ts";
-import * as indexes from "./index-work.ts";
-import type { Work } from "./statements.ts";
+import * as documents from "./documents-queries.ts";
+import * as indexes from "./index-queries.ts";
+import type { Query } from "./statements.ts";
 
 /** What runs the work of a store: one database. */
 export interface SqlDriver {
-  readonly kind: Store["kind"];
   /** Reads that see one state. */
-  read<T>(work: () => Work<T>): Promise<T>;
+  read<T>(work: () => Query<T>): Promise<T>;
   /** All or nothing, as the only writer of what it reads. */
-  write<T>(work: () => Work<T>): Promise<T>;
+  write<T>(work: () => Query<T>): Promise<T>;
   size(): Promise<number>;
   close(): Promise<void>;
 }
@@ -37,7 +36,6 @@ export const createSqlStore = ({ driver, workspace, now }: SqlStoreOptions): Sto
     }
   }
   return {
-    kind: driver.kind,
     revision: () => read(garbage.readRevision),
     collections: () => read(() => collections.listCollections(workspace)),
     createCollection: (name, product) => write(() => collections.createCollection(name, product, now())),
