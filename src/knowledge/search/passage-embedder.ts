@@ -76,7 +76,8 @@ const BATCH = 32;
 export const createModelEmbedder = (model: AsyncEmbedder, close: () => Promise<void>): PassageEmbedder => ({
   id: model.id,
   dimensions: model.dimensions,
-  share: { prose: 0.5, code: 0.5 },
+  // Of all-MiniLM-L6-v2 on SciFact: nDCG@10 0.733 at 0.2, 0.740 at 0.3, 0.738 at 0.4, 0.726 at 0.5.
+  share: { prose: 0.3, code: 0.5 },
   tables: createTables(),
   embedPassages: async (passages, signal) => {
     const vectors: Int8Array[] = [];

@@ -1,3 +1,4 @@
+import * as activeVersion from "./active-version-queries.ts";
 import * as claims from "./claims-queries.ts";
 import * as garbage from "./collect-queries.ts";
 import * as collections from "./collections-queries.ts";
@@ -46,9 +47,9 @@ export const createSqlStore = ({ driver, workspace, now }: SqlStoreOptions): Sto
       write(() => collections.completeGeneration(generation, sources, removed)),
     discardGeneration: (generation, claim) => write(() => garbage.discardGeneration(generation, claim)),
     saveScores: (generation, scores) => write(() => collections.saveScores(generation, scores)),
-    promote: (generation) => write(() => collections.promote(generation)),
-    rollback: (name) => write(() => collections.rollback(name)),
-    pin: (name, version) => write(() => collections.pin(workspace, name, version)),
+    promote: (generation) => write(() => activeVersion.promote(generation)),
+    rollback: (name) => write(() => activeVersion.rollback(name)),
+    pin: (name, version) => write(() => activeVersion.pin(workspace, name, version)),
     knownDocuments: (name, keys) => read(() => documents.knownDocuments(name, keys)),
     addDocument: (generation, document, chunks) =>
       write(() => documents.addDocument(generation, document, chunks)),
