@@ -73,11 +73,11 @@ export const databaseSearch: Benchmark = {
   run: async ({ quick }) => {
     const texts = passagesOf(quick ? 500 : 5000);
     const embedder = createPassageEmbedder();
-    const vectors = texts.map((text) => embedder.embedPassage("prose", "", text));
+    const vectors = texts.map((text) => embedder.tables.embedPassage("prose", text));
     const questions = texts
       .filter((_, at) => at % Math.ceil(texts.length / 50) === 0)
       .map((text) => text.slice(200, 280));
-    const asked = questions.map((text) => embedder.embedQuery(text).prose);
+    const asked = questions.map((text) => embedder.tables.embedQuery(text).prose);
     const rows = new Int8Array(texts.length * embedder.dimensions);
     for (const [at, one] of vectors.entries()) rows.set(one, at * embedder.dimensions);
     const { dimensions } = embedder;

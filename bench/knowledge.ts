@@ -1,4 +1,4 @@
-import { openBase } from "./lib/knowledge-base.ts";
+import { openBase, openEmbedder } from "./lib/knowledge-base.ts";
 import { runLatency } from "./lib/knowledge-latency.ts";
 import { runMixed } from "./lib/knowledge-mixed.ts";
 import { bm25Quality, hybridQuality, type Quality } from "./lib/knowledge-quality.ts";
@@ -15,7 +15,7 @@ interface Part {
 }
 
 const runQuality = async (set: QuestionSet, others: readonly string[]): Promise<Part> => {
-  const base = await openBase(set.documents);
+  const base = await openBase(set.documents, await openEmbedder());
   const hybrid = await hybridQuality(base, set.questions);
   const { usual, tuned } = await bm25Quality(base, set.questions);
   const unanswerable = await runUnanswerable(set, base, others);
@@ -87,6 +87,9 @@ export const knowledge: Benchmark = {
         "the confidence at which an answer begins is 0.5; cosines of code and prose have models of their own",
         "the tuned BM25 has the constants that are best on the very questions it is judged by",
         "engine: in one process, 100 requests/s, ten at a time, every question another one; single: one after the other; server: the same through the pipe of a fresh server over stdio",
+        ...(process.env["LLMC_BENCH_ONNX"] === undefined
+          ? []
+          : ["quality: vectors by a local model (onnx); latency: the static tables"]),
         "cache: Zipf (s = 1), 100,000 requests over 10,000 questions",
       ],
       figures,

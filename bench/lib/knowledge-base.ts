@@ -1,16 +1,21 @@
 import { createHash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createCaches } from "../../src/base/caches.ts";
 import type { DocumentParser, ReadSource } from "../../src/documents/contract.ts";
 import type { Hit } from "../../src/knowledge/api/contract.ts";
 import { createKnowledge, type KnowledgeEngine } from "../../src/knowledge/knowledge.ts";
 import { createOperator } from "../../src/knowledge/operator.ts";
-import { createPassageEmbedder, type PassageEmbedder } from "../../src/knowledge/search/passage-embedder.ts";
+import {
+  createModelEmbedder,
+  createPassageEmbedder,
+  type PassageEmbedder,
+} from "../../src/knowledge/search/passage-embedder.ts";
 import { createSqlStore } from "../../src/knowledge/store/sql-store.ts";
 import { createSqliteDriver } from "../../src/knowledge/store/sqlite-driver.ts";
 import { loadNearestRows } from "../../src/retrieve/embed/nearest-rows.ts";
+import { createOnnxModel } from "../../src/retrieve/embed/onnx-model.ts";
 
 export interface CorpusDocument {
   readonly id: string;
@@ -74,6 +79,14 @@ export interface OpenBase {
   close(): Promise<void>;
 }
 
+/** The one that is built in, or the local model in the folder or package that LLMC_BENCH_ONNX names. */
+export const openEmbedder = async (): Promise<PassageEmbedder> => {
+  const model = process.env["LLMC_BENCH_ONNX"];
+  if (model === undefined) return createPassageEmbedder();
+  const onnx = createOnnxModel({ workspace: process.cwd(), model }, availableParallelism());
+  return createModelEmbedder(await onnx.open(), onnx.close);
+};
+
 /** A knowledge base `set` of these documents, ingested and promoted in an embedded store, as the program would. */
 export const openBase = async (
   documents: Iterable<CorpusDocument>,
@@ -94,6 +107,7 @@ export const openBase = async (
     nearestRows: loadNearestRows(),
     cache: { get: cache.peek, set: cache.put },
     maxIndexBytes: () => 1024 ** 3,
+    maxAskMs: () => 10_000,
     openModel: async () => undefined,
     modelLimits: () => ({ maxOutputTokens: 0, timeoutMs: 0 }),
     flows: () => [],

@@ -10,9 +10,9 @@ const oneTable = (): PassageEmbedder => {
   return {
     ...both,
     id: `${both.id}-code-only`,
-    embedPassage: (_, title, text) => both.embedPassage("code", title, text),
-    embedQuery: (text) => {
-      const { code } = both.embedQuery(text);
+    embedPassages: async (passages) => passages.map(({ text }) => both.tables.embedPassage("code", text)),
+    embedQuery: async (text) => {
+      const { code } = both.tables.embedQuery(text);
       return { prose: code, code };
     },
   };

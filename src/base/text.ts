@@ -75,3 +75,15 @@ export const csvCell = (value: string): string => {
   const safe = /^[=+\-@\t\r]/.test(value) ? `'${shown}` : shown;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
+
+const HTML_SIGNS: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** For pages with texts of documents, models or strangers: nothing of them acts as markup. */
+export const escapeHtml = (value: unknown): string =>
+  String(value ?? "").replace(/[&<>"']/g, (sign) => HTML_SIGNS[sign] ?? "");

@@ -6,9 +6,6 @@ import { type Catalogue, generationFor, notPromoted } from "./catalogue.ts";
 import type { LoadedGenerations } from "./search/loaded-generations.ts";
 import type { Collection, Generation } from "./store/contract.ts";
 
-/** At most this many collections are searched for a question that names none; the answer says how many were left out. */
-const MAX_ASKED = 32;
-
 /** Undefined where the collection does not have the requested version. */
 export const generationIfAny = (
   collection: Collection,
@@ -71,9 +68,8 @@ export const askedGenerations = async (
   const open = known.filter(isOffered);
   if (open.length === 0) throw nothingToAsk(known);
   const asked = open
-    // When several collections are searched, those without the requested version are left out.
+    // When several collections are searched, those without the requested version are not.
     .filter((collection) => generationIfAny(collection, filters) !== undefined)
-    .slice(0, MAX_ASKED)
     .map((collection) => generationAnswering(loaded, collection, filters));
   return (await Promise.all(asked)).filter((generation) => generation !== undefined);
 };

@@ -1,8 +1,8 @@
 import { LlmcError } from "../base/error.ts";
 import type { Filters } from "./api/contract.ts";
-import { noCollection } from "./store/collections-work.ts";
+import { noCollection } from "./store/collections-queries.ts";
 import type { Collection, Generation, Store } from "./store/contract.ts";
-import { compareVersions, compileRange } from "./versions/semver.ts";
+import { compileRange } from "./versions/semver.ts";
 
 /** What is known of collections, read again only after something has changed. */
 export const createCatalogue = (store: Store) => {
@@ -41,9 +41,7 @@ const noVersion = ({ name, generations }: Collection, asked: string): LlmcError 
 
 /** Only promoted generations are offered: all others may still change. */
 const sealedOf = ({ generations }: Collection): readonly Generation[] =>
-  generations
-    .filter(({ state }) => state === "sealed")
-    .toSorted((a, b) => compareVersions(b.version, a.version));
+  generations.filter(({ state }) => state === "sealed");
 
 /**
  * The one generation that a query searches, decided before anything is searched: the named version, the newest of a

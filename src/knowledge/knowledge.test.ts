@@ -7,7 +7,7 @@ import { createCaches } from "../base/caches.ts";
 import { LlmcError } from "../base/error.ts";
 import { loadNearestRows } from "../retrieve/embed/nearest-rows.ts";
 import type { Hit } from "./api/contract.ts";
-import { renderEvaluation } from "./evaluate/report.ts";
+import { renderEvaluation } from "./evaluate/evaluation-page.ts";
 import { createKnowledge } from "./knowledge.ts";
 import { createOperator } from "./operator.ts";
 import { readPack, writePack } from "./packs/pack-format.ts";
@@ -29,6 +29,9 @@ const HANDBOOK = {
 /** What caches take for the time. */
 const clock = { now: 0 };
 
+/** How long collections may be asked. */
+const asking = { maxMs: 60_000 };
+
 const openKnowledge = (sources: TestSources, root = tempWorkspace()) => {
   const driver = createSqliteDriver({
     workspace: root,
@@ -43,6 +46,7 @@ const openKnowledge = (sources: TestSources, root = tempWorkspace()) => {
     nearestRows: loadNearestRows(),
     cache: { get: cache.peek, set: cache.put },
     maxIndexBytes: () => 1024 ** 3,
+    maxAskMs: () => asking.maxMs,
     openModel: async () => undefined,
     modelLimits: () => ({ maxOutputTokens: 100, timeoutMs: 1000 }),
     flows: () => [],
@@ -307,18 +311,29 @@ describe("questions: REQ-K3 REQ-K4 REQ-K5", () => {
     await engine.close();
   });
 
-  test("an answer says how many collections it did not ask", async () => {
-    const { engine, operator, add } = await promoted();
+  test("all collections are asked, however many; where the time ends before, the answer says so", async () => {
+    const { engine, operator, add, sources } = await promoted();
+    sources["other"] = { "pets.md": "# Pets\nThe dog sleeps in the kitchen." };
     for (let at = 0; at < 33; at++) {
-      await operator.create(`hand${at}`, "");
-      await add(`hand${at}`, "1.0.0");
-      await operator.promote(`hand${at}`, undefined, { force: false });
+      await operator.create(`a${at}`, "");
+      await add(`a${at}`, "1.0.0", ["other"]);
+      await operator.promote(`a${at}`, undefined, { force: false });
     }
     const query = "How long is each backup kept?";
-    expect(await engine.answer({ query }, CALL)).toMatchObject({
-      meta: { collections_asked: 32, collections_left_out: 2 },
-    });
-    expect(await engine.answer({ query, filters: { collection: "hand7" } }, CALL)).not.toHaveProperty("meta");
+    // It stands in the last one alone.
+    const answer = await engine.answer({ query }, CALL);
+    expect(answer.text).toContain("thirty days");
+    expect(answer).not.toHaveProperty("meta");
+    asking.maxMs = 0;
+    try {
+      expect(await engine.answer({ query }, CALL)).toMatchObject({
+        meta: { collections_asked: 8, collections_left_out: 26 },
+      });
+      const filters = { collection: "hand" };
+      expect(await engine.answer({ query, filters }, CALL)).not.toHaveProperty("meta");
+    } finally {
+      asking.maxMs = 60_000;
+    }
     await engine.close();
   });
 

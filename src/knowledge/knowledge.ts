@@ -2,11 +2,11 @@ import { LlmcError } from "../base/error.ts";
 import type { Model } from "../llm/contract.ts";
 import type { NearestRows } from "../retrieve/embed/nearest-rows.ts";
 import { ANSWER_PASSAGES, answerFrom } from "./answer/answer.ts";
+import { askInBatches } from "./answer/ask-in-batches.ts";
 import { generateAnswer } from "./answer/generate.ts";
 import { type AnswerCall, checkCollection, type KnowledgeCaller, mayRead } from "./api/caller.ts";
 import type {
   Answer,
-  AnswerMeta,
   AnswerRequest,
   Citation,
   DocumentAnswer,
@@ -29,7 +29,7 @@ import { citationOf, hitOf } from "./search/cite.ts";
 import { createLoadedGenerations, type LoadedGenerations } from "./search/loaded-generations.ts";
 import type { PassageEmbedder } from "./search/passage-embedder.ts";
 import { type Searched, searchGeneration } from "./search/search-generation.ts";
-import { snippetOf } from "./search/snippet.ts";
+import { snippetsFor } from "./search/snippet.ts";
 import { statsOf } from "./stats.ts";
 import type { Collection, Generation, Store } from "./store/contract.ts";
 
@@ -47,6 +47,8 @@ export interface KnowledgeParts {
   readonly cache: HitCache;
   /** For indexes in memory. */
   readonly maxIndexBytes: () => number;
+  /** For searching all collections; what is not asked by then is left out, and the answer says so. */
+  readonly maxAskMs: () => number;
   /** Opens the named model, or the configured one, if there is any, for answers in its own words; throws what the egress rules say. */
   readonly openModel: (name: string | undefined, call: AnswerCall) => Promise<Model | undefined>;
   readonly modelLimits: () => { readonly maxOutputTokens: number; readonly timeoutMs: number };
@@ -121,28 +123,13 @@ const hybridSearch = (
     const kept = ttl > 0 ? cache.get(key, ttl * 1000) : undefined;
     if (kept !== undefined) return kept;
     const { evidence } = await search(generation, query, limit);
+    const snippetOf = snippetsFor(query);
     const hits = evidence.map(({ passage, ranked }) =>
-      hitOf(passage, generation, ranked.score, snippetOf(passage.text, query)),
+      hitOf(passage, generation, ranked.score, snippetOf(passage.text)),
     );
     if (ttl > 0) cache.set(key, hits, ttl * 1000);
     return hits;
   });
-};
-
-/** What a question of all collections leaves out, because it would be too many; undefined where it is nothing. */
-const leftOut = async (
-  catalogue: Catalogue,
-  { filters }: Pick<AnswerRequest, "filters">,
-  caller: KnowledgeCaller,
-  asked: number,
-): Promise<AnswerMeta | undefined> => {
-  if (filters?.collection !== undefined) return undefined;
-  const all = (await catalogue.list()).filter(
-    (one) => mayRead(caller, one.name) && isOffered(one) && generationIfAny(one, filters) !== undefined,
-  );
-  return all.length <= asked
-    ? undefined
-    : { collections_asked: asked, collections_left_out: all.length - asked };
 };
 
 const answer = async (
@@ -150,7 +137,8 @@ const answer = async (
   { query, filters, model: name }: AnswerRequest,
   call: AnswerCall,
 ): Promise<Answer> => {
-  const { openModel, modelLimits, newCode, embedder, search } = engine;
+  const { openModel, modelLimits, newCode, embedder, search, maxAskMs, now } = engine;
+  const untilMs = now() + maxAskMs();
   const { caller, signal } = call;
   const model = await openModel(name, call);
   const compose =
@@ -159,15 +147,16 @@ const answer = async (
       generateAnswer(query, evidence, { model, code: newCode(), ...modelLimits(), signal }));
   return retryBusy(async () => {
     const generations = await askedGenerations(engine, filters, caller);
-    const asked = await Promise.all(
-      generations.map(async (generation) => ({
-        generation,
-        ...(await search(generation, query, ANSWER_PASSAGES)),
-      })),
+    const asked = await askInBatches(
+      generations,
+      async (generation) => ({ generation, ...(await search(generation, query, ANSWER_PASSAGES)) }),
+      { untilMs, now, signal },
     );
-    const meta = await leftOut(engine.catalogue, { filters }, caller, generations.length);
-    const found = await answerFrom(query, asked, embedder, compose);
-    return meta === undefined ? found : { ...found, meta };
+    const found = await answerFrom(query, asked, embedder.tables, compose);
+    const left = generations.length - asked.length;
+    return left === 0
+      ? found
+      : { ...found, meta: { collections_asked: asked.length, collections_left_out: left } };
   });
 };
 
@@ -290,6 +279,7 @@ export const createKnowledge = (parts: KnowledgeParts): KnowledgeEngine => {
     close: async () => {
       await loaded.close();
       await store.close();
+      await embedder.close();
     },
   };
 };

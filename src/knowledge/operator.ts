@@ -5,7 +5,8 @@ import { type Forgotten, forgetSources } from "./ingest/forget-sources.ts";
 import { type IngestReport, ingest } from "./ingest/ingest.ts";
 import type { IngestParts, IngestProgress, IngestRequest } from "./ingest/ingest-source.ts";
 import type { KnowledgeEngine } from "./knowledge.ts";
-import { exportPack, importPack } from "./packs/packs.ts";
+import { exportPack } from "./packs/export-pack.ts";
+import { importPack } from "./packs/import-pack.ts";
 import type { Collection, EvalQuestion, Generation, Removed, Source } from "./store/contract.ts";
 import { checkVersion } from "./versions/semver.ts";
 
@@ -69,13 +70,13 @@ const read = async (
 
 /** With the active version asked the same: scores of another time may be those of other questions. */
 const runEvaluation = async (
-  { engine: { store, embedder, search }, now }: OperatorParts,
+  { engine: { store, embedder, search } }: OperatorParts,
   { active: version, generations }: Collection,
   generation: Generation,
   questions: readonly EvalQuestion[],
   signal: AbortSignal | undefined,
 ): Promise<Evaluation> => {
-  const parts = { search, embedder, now };
+  const parts = { search, tables: embedder.tables };
   const evaluation = await evaluate(parts, generation, questions, signal);
   await store.saveScores(generation.id, evaluation.scores);
   const active = generations.find((one) => one.version === version);

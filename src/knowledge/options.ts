@@ -21,6 +21,13 @@ export const knowledgeSections = [
       "Variable of the environment that holds the URL of the PostgreSQL server (postgres://…).",
       { restart: true },
     ),
+    embedder: oneOf(
+      ["static", "onnx"],
+      "static",
+      "any",
+      "What makes the vectors of passages: static is built in; onnx is the local model that mcp.rag.embedder_model names, which has to be installed.",
+      { restart: true },
+    ),
     flows: text(
       "",
       "any",

@@ -1,5 +1,6 @@
 import { LlmcError } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
+import { escapeHtml } from "../base/text.ts";
 import type { Spending } from "../llm/budget.ts";
 import type { TurnCounts } from "./contract.ts";
 import type { TracedCall, TracedNode, TracedText, TracedTurn } from "./trace.ts";
@@ -32,18 +33,6 @@ export const parseTrace = (text: string): TraceFile => {
   }
   return read as unknown as TraceFile;
 };
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-/** Everything of a trace may come from a model or a hostile text: nothing of it reaches the page unescaped. */
-const escapeHtml = (value: unknown): string =>
-  String(value ?? "").replace(/[&<>"']/g, (char) => ESCAPES[char] ?? "");
 
 const usd = (value: number | undefined): string =>
   value === undefined ? "price unknown" : `$${value.toFixed(6)}`;

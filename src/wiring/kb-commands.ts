@@ -142,7 +142,7 @@ const openOperator = async (app: App, cwd: string): Promise<KbOperator & AsyncDi
       const set = text === undefined ? undefined : parseQuestions(text.toString());
       const evaluation = await operator.evaluate(name, version, set, signal);
       if (report !== undefined) {
-        const { renderEvaluation } = await import("../knowledge/evaluate/report.ts");
+        const { renderEvaluation } = await import("../knowledge/evaluate/evaluation-page.ts");
         await replaceFile(resolve(cwd, report), renderEvaluation(name, evaluation), 0o644);
       }
       return evaluation;

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import type { TimedCache } from "../base/caches.ts";
 import { LlmcError } from "../base/error.ts";
@@ -8,6 +9,7 @@ import type { UserFolders } from "../config/user-folders.ts";
 import type { Hit } from "../knowledge/api/contract.ts";
 import type { Knowledge } from "../knowledge/api/port.ts";
 import type { HitCache, KnowledgeEngine, KnowledgeParts } from "../knowledge/knowledge.ts";
+import type { PassageEmbedder } from "../knowledge/search/passage-embedder.ts";
 import type { SqlDriver } from "../knowledge/store/sql-store.ts";
 import type { Log } from "../observe/log.ts";
 import { openAnswerModel } from "./answer-model.ts";
@@ -67,23 +69,48 @@ const openStore = async (wiring: KnowledgeWiring) => {
   return createSqlStore({ driver, workspace: wiring.root, now: () => Date.now() });
 };
 
+const MAX_MODEL_THREADS = 4;
+
+/** The built-in tables, or the local model; one that cannot be loaded fails every call with what is missing. */
+const openEmbedder = async ({ root, config }: KnowledgeWiring): Promise<PassageEmbedder> => {
+  const { createPassageEmbedder, createModelEmbedder } = await import(
+    "../knowledge/search/passage-embedder.ts"
+  );
+  const { rag, kb } = config().mcp;
+  if (kb.embedder === "static") return createPassageEmbedder();
+  const { createOnnxModel } = await import("../retrieve/embed/onnx-model.ts");
+  const threads = rag.index_threads || Math.min(MAX_MODEL_THREADS, availableParallelism());
+  const model = createOnnxModel({ workspace: root, model: rag.embedder_model }, threads);
+  try {
+    return createModelEmbedder(await model.open(), model.close);
+  } catch (thrown) {
+    await model.close();
+    throw thrown;
+  }
+};
+
 const createWith = async (
   wiring: KnowledgeWiring,
   openModel: KnowledgeParts["openModel"],
 ): Promise<KnowledgeEngine> => {
-  const [{ createKnowledge }, { createPassageEmbedder }, { loadNearestRows }, store] = await Promise.all([
+  const embedder = await openEmbedder(wiring);
+  const [{ createKnowledge }, { loadNearestRows }, store] = await Promise.all([
     import("../knowledge/knowledge.ts"),
-    import("../knowledge/search/passage-embedder.ts"),
     import("../retrieve/embed/nearest-rows.ts"),
     openStore(wiring),
-  ]);
+  ]).catch(async (thrown: unknown) => {
+    await embedder.close();
+    throw thrown;
+  });
   const { config, cache } = wiring;
   return createKnowledge({
     store,
-    embedder: createPassageEmbedder(),
+    embedder,
     nearestRows: loadNearestRows(),
     cache: cacheOf(cache),
     maxIndexBytes: () => config().mcp.kb.index_memory_mb * 1024 * 1024,
+    // Half of what a call has: the other half is for the answer.
+    maxAskMs: () => config().mcp.request_timeout_seconds * 500,
     openModel,
     modelLimits: () => {
       const { max_output_tokens: maxOutputTokens, timeout_seconds: seconds } = config().mcp.llm;

@@ -30,6 +30,7 @@ const open = (root: string, holder: string) => {
     nearestRows: loadNearestRows(),
     cache: { get: () => undefined, set: () => {} },
     maxIndexBytes: () => 1024 ** 3,
+    maxAskMs: () => 10_000,
     openModel: async () => undefined,
     modelLimits: () => ({ maxOutputTokens: 0, timeoutMs: 0 }),
     flows: () => [],

@@ -33,7 +33,7 @@ export const UNNAMED_PACKAGES: readonly string[] = [RUNTIME, USUAL_MODEL];
 const INSTALL =
   `Install them once: npm install --ignore-scripts --prefix /opt/llmc-onnx ${RUNTIME} ${USUAL_MODEL}@1.2.2 ` +
   'and set mcp.rag.embedder_model = "/opt/llmc-onnx" (any folder will do). ' +
-  'Or set mcp.rag.embedder = "static", which needs nothing.';
+  'Or set mcp.rag.embedder = "static" (mcp.kb.embedder for knowledge bases), which needs nothing.';
 
 const WEIGHTS = ["onnx/model_quantized.onnx", "onnx/model.onnx", "model_quantized.onnx", "model.onnx"];
 const MAX_WEIGHTS_BYTES = 1024 ** 3;

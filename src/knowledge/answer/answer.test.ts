@@ -162,7 +162,7 @@ describe("what an answer quotes", () => {
     };
     const limit = '<a id="factory-body-limit"></a>\n\n+ Default: `1048576` (1MiB)\n+ Type: integer';
     const answer = (query: string, ...found: readonly Evidence[]) =>
-      extractAnswer(query, found, createPassageEmbedder()).text;
+      extractAnswer(query, found, createPassageEmbedder().tables).text;
     const prose = evidenceOf("Defines the maximum payload that the server is allowed to accept.", 2);
     expect(answer("What is the default body limit?", evidence("bodyLimit", limit, 1), prose)).toMatch(
       /^\+ Default: `1048576` \(1MiB\) \[1\]/,
@@ -185,7 +185,7 @@ describe("what an answer quotes", () => {
     const { text } = extractAnswer(
       "How do I restore?",
       [evidenceOf(`To restore:\n\n${steps}`, 1)],
-      createPassageEmbedder(),
+      createPassageEmbedder().tables,
     );
     expect(text).toBe(`To restore:\n\n${steps}\n[1]`);
     const long = Array.from({ length: 200 }, (_, at) => `${at + 1}. A step among very many steps.`).join(
@@ -196,7 +196,7 @@ describe("what an answer quotes", () => {
 
   test("the number of its citation stands below a block", () => {
     const evidence = [evidenceOf(`How long plans are kept:\n\n${TABLE}`, 1)];
-    const { text } = extractAnswer("retention of the free plan", evidence, createPassageEmbedder());
+    const { text } = extractAnswer("retention of the free plan", evidence, createPassageEmbedder().tables);
     expect(text).toContain(`${TABLE}\n[1]`);
   });
 });

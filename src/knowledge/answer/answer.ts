@@ -1,5 +1,5 @@
 import type { Answer } from "../api/contract.ts";
-import type { PassageEmbedder } from "../search/passage-embedder.ts";
+import type { StaticTables } from "../search/passage-embedder.ts";
 import type { Evidence, Searched } from "../search/search-generation.ts";
 import type { Generation } from "../store/contract.ts";
 import { ANSWER_FLOOR, confidenceOf, logitOf } from "./confidence.ts";
@@ -35,7 +35,7 @@ const refusal = (confidence: number): Answer => ({ text: NOT_HERE, citations: []
 export const answerFrom = async (
   query: string,
   asked: readonly Asked[],
-  embedder: PassageEmbedder,
+  tables: StaticTables,
   compose?: (evidence: readonly Evidence[]) => Promise<Extract | undefined>,
 ): Promise<Answer> => {
   const judged = asked.map(judge).toSorted((a, b) => b.confidence - a.confidence);
@@ -51,6 +51,6 @@ export const answerFrom = async (
     )
     .toSorted((a, b) => b.ranked.score - a.ranked.score)
     .slice(0, ANSWER_PASSAGES);
-  const { text, citations } = (await compose?.(evidence)) ?? extractAnswer(query, evidence, embedder);
+  const { text, citations } = (await compose?.(evidence)) ?? extractAnswer(query, evidence, tables);
   return citations.length === 0 ? refusal(best) : { text, citations: [...citations], confidence: best };
 };

@@ -1,5 +1,6 @@
 import type { QueryVectors } from "../search/passage-embedder.ts";
 import type { RankedPassage } from "../search/passage-index.ts";
+import type { Calibration } from "../store/contract.ts";
 
 /** How surely the best passages answer a question, before it is turned into a probability. */
 interface Model {
@@ -51,19 +52,14 @@ export const logitOf = (ranked: readonly RankedPassage[]): number => {
   );
 };
 
-/** A line through logits, from the evaluation set of a collection: where its questions differ from those of the model. */
-export interface Calibration {
-  readonly slope: number;
-  readonly offset: number;
-}
-
 const UNCALIBRATED: Calibration = { slope: 1, offset: 0 };
 
+const probability = ({ slope, offset }: Calibration, logit: number): number =>
+  1 / (1 + Math.exp(-(slope * logit + offset)));
+
 /** The probability that the passages answer the question. */
-export const confidenceOf = (logit: number, { slope, offset }: Calibration = UNCALIBRATED): number => {
-  const confidence = 1 / (1 + Math.exp(-(slope * logit + offset)));
-  return Math.round(confidence * 1000) / 1000;
-};
+export const confidenceOf = (logit: number, calibration: Calibration = UNCALIBRATED): number =>
+  Math.round(probability(calibration, logit) * 1000) / 1000;
 
 /** Below this probability, the reply is that the knowledge base has no answer. */
 export const ANSWER_FLOOR = 0.5;
@@ -78,9 +74,6 @@ interface Example {
   readonly logit: number;
   readonly isAnswered: boolean;
 }
-
-const probability = ({ slope, offset }: Calibration, logit: number): number =>
-  1 / (1 + Math.exp(-(slope * logit + offset)));
 
 /** How badly a line fits the examples, with how far it is from slope 1 and offset 0. */
 const lossOf = (line: Calibration, examples: readonly Example[]): number =>

@@ -1,8 +1,9 @@
+import { cosineOf } from "../../retrieve/embed/search-rows.ts";
 import { shapeOf } from "../../retrieve/rank/query-shape.ts";
 import { tokenize } from "../../retrieve/terms/tokenize.ts";
 import type { Citation } from "../api/contract.ts";
 import { citationOf } from "../search/cite.ts";
-import type { PassageEmbedder } from "../search/passage-embedder.ts";
+import type { StaticTables } from "../search/passage-embedder.ts";
 import type { Evidence } from "../search/search-generation.ts";
 import { type Unit, unitsOf } from "./units.ts";
 
@@ -25,17 +26,6 @@ const WORTH_ADDING = 0.6;
 /** Sentences that share more of their terms say the same. */
 const SAME = 0.7;
 
-const cosine = (a: Int8Array, b: Int8Array): number => {
-  let [dot, ofA, ofB] = [0, 0, 0];
-  for (let at = 0; at < a.length; at++) {
-    const [x, y] = [a[at] ?? 0, b[at] ?? 0];
-    dot += x * y;
-    ofA += x * x;
-    ofB += y * y;
-  }
-  return ofA === 0 || ofB === 0 ? 0 : dot / Math.sqrt(ofA * ofB);
-};
-
 const overlap = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => {
   const shared = [...a].filter((term) => b.has(term)).length;
   return shared / Math.max(1, Math.min(a.size, b.size));
@@ -44,10 +34,10 @@ const overlap = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => {
 const candidatesOf = (
   query: string,
   evidence: readonly Evidence[],
-  embedder: PassageEmbedder,
+  tables: StaticTables,
 ): readonly Candidate[] => {
   const wanted = new Set(shapeOf(query).terms.keys());
-  const vectors = embedder.embedQuery(query);
+  const vectors = tables.embedQuery(query);
   return evidence.flatMap((one) =>
     unitsOf(one.passage.text, one.passage.kind)
       .filter(({ text, needsHeading }) => needsHeading === true || text.length >= MIN_SENTENCE_CHARS)
@@ -56,8 +46,8 @@ const candidatesOf = (
         const judged = needsHeading === true ? `${one.passage.headings.at(-1) ?? ""} ${text}` : text;
         const terms = new Set(tokenize(judged));
         const matched = [...wanted].filter((term) => terms.has(term)).length / Math.max(1, wanted.size);
-        const vector = embedder.embedPassage(one.passage.kind, "", judged);
-        const near = cosine(vector, vectors[one.ranked.table]);
+        const vector = tables.embedPassage(one.passage.kind, judged);
+        const near = cosineOf(vector, vectors[one.ranked.table]);
         return { evidence: one, position, text, isBlock, terms, score: one.ranked.score * (matched + near) };
       }),
   );
@@ -79,9 +69,9 @@ const joinUnits = (units: readonly Unit[]): string =>
 export const extractAnswer = (
   query: string,
   evidence: readonly Evidence[],
-  embedder: PassageEmbedder,
+  tables: StaticTables,
 ): Extract => {
-  const candidates = candidatesOf(query, evidence, embedder).toSorted((a, b) => b.score - a.score);
+  const candidates = candidatesOf(query, evidence, tables).toSorted((a, b) => b.score - a.score);
   const best = candidates[0]?.score ?? 0;
   const chosen: Candidate[] = [];
   for (const candidate of candidates) {

@@ -1,7 +1,8 @@
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { ANSWER_PASSAGES } from "../answer/answer.ts";
 import { ANSWER_FLOOR, calibrate, confidenceOf, logitOf } from "../answer/confidence.ts";
 import { extractAnswer } from "../answer/extract.ts";
-import type { PassageEmbedder } from "../search/passage-embedder.ts";
+import type { StaticTables } from "../search/passage-embedder.ts";
 import type { Evidence, Searched } from "../search/search-generation.ts";
 import type { EvalQuestion, EvalScores, Generation } from "../store/contract.ts";
 import { mean, ndcgAt, percentile, recallAt, reciprocalRank } from "./metrics.ts";
@@ -31,8 +32,7 @@ export interface Evaluation {
 
 export interface EvaluateParts {
   readonly search: (generation: Generation, query: string, limit: number) => Promise<Searched>;
-  readonly embedder: PassageEmbedder;
-  readonly now: () => number;
+  readonly tables: StaticTables;
 }
 
 const DEPTH = 10;
@@ -64,9 +64,9 @@ const flat = (text: string): string => text.replace(/\s+/g, " ").trim();
 const faithfulnessOf = (
   question: EvalQuestion,
   evidence: readonly Evidence[],
-  embedder: PassageEmbedder,
+  tables: StaticTables,
 ): number => {
-  const { text } = extractAnswer(question.query, evidence.slice(0, 6), embedder);
+  const { text } = extractAnswer(question.query, evidence.slice(0, ANSWER_PASSAGES), tables);
   const sentences = text
     .split(/\s\[\d+\]/)
     // A long block is quoted up to a mark, and its fence is closed.
@@ -80,7 +80,7 @@ const faithfulnessOf = (
 };
 
 const measure = async (
-  { search, embedder }: EvaluateParts,
+  { search, tables }: EvaluateParts,
   generation: Generation,
   question: EvalQuestion,
 ): Promise<Outcome> => {
@@ -95,7 +95,7 @@ const measure = async (
     recall: recallAt(judged, wanted, DEPTH),
     mrr: reciprocalRank(judged.slice(0, DEPTH)),
     ndcg: ndcgAt(judged, wanted, DEPTH),
-    faithfulness: wanted > 0 ? faithfulnessOf(question, evidence, embedder) : 0,
+    faithfulness: wanted > 0 ? faithfulnessOf(question, evidence, tables) : 0,
     logit: logitOf(ranked),
     ms,
   };
@@ -137,7 +137,6 @@ export const evaluate = async (
             0.95,
           ) * 100,
         ) / 100,
-      atMs: parts.now(),
       calibration,
     },
   };

@@ -42,12 +42,13 @@ export interface FlowStep {
   readonly timeoutMs: number;
 }
 
-/** `steps.find.hits.0`, as a path into what is known. */
+/** What references can lead to: inputs, the results of steps, and the current item. */
 export type Scope = Readonly<Record<string, unknown>>;
 
 const REFERENCE = /\{\{\s*([A-Za-z0-9_.-]+)\s*\}\}/g;
 const WHOLE = /^\{\{\s*([A-Za-z0-9_.-]+)\s*\}\}$/;
 
+/** `steps.find.hits.0`, as a path into what is known. */
 export const resolveReference = (scope: Scope, reference: string): unknown =>
   reference
     .split(".")

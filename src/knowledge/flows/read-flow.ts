@@ -111,10 +111,10 @@ const readStep = (value: unknown, failAt: Fail): FlowStep => {
 /** Every reference leads to an input, a step, or, in the arguments of a step that has items, to its item. */
 const checkReferences = ({ inputs, steps }: Flow, fail: Fail): void => {
   const ids = new Set(steps.map(({ id }) => id));
-  if (ids.size !== steps.length) throw fail("two steps have one id");
+  if (ids.size !== steps.length) throw fail("two steps have the same id");
   for (const { id, args, needs, when, forEach } of steps) {
     const missing = needs.find((one) => !ids.has(one));
-    if (missing !== undefined) throw fail(`step ${id} needs the step ${missing}, which there is not`, id);
+    if (missing !== undefined) throw fail(`step ${id} needs the step ${missing}, which does not exist`, id);
     const isKnown = (reference: string): boolean => {
       const [head = "", name = ""] = reference.split(".");
       return (head === "inputs" && Object.hasOwn(inputs, name)) || (head === "steps" && ids.has(name));
@@ -123,7 +123,7 @@ const checkReferences = ({ inputs, steps }: Flow, fail: Fail): void => {
     const unknown =
       referencesIn(args).find((one) => !isKnown(one) && !isItem(one)) ??
       [when, forEach].find((one) => one !== undefined && !isKnown(one));
-    if (unknown !== undefined) throw fail(`step ${id} refers to ${unknown}, which there is not`, id);
+    if (unknown !== undefined) throw fail(`step ${id} refers to ${unknown}, which does not exist`, id);
   }
 };
 

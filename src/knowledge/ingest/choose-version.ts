@@ -1,6 +1,6 @@
 import { LlmcError } from "../../base/error.ts";
 import type { Collection, Generation } from "../store/contract.ts";
-import { checkVersion, compareVersions, nextMinor } from "../versions/semver.ts";
+import { checkVersion, nextMinor } from "../versions/semver.ts";
 
 export const versionFor = ({ generations }: Collection, asked: string | undefined): string => {
   if (asked !== undefined) return checkVersion(asked);
@@ -10,9 +10,7 @@ export const versionFor = ({ generations }: Collection, asked: string | undefine
 
 export const baseFor = ({ generations, active }: Collection): Generation | undefined =>
   generations.find(({ version }) => version === active) ??
-  generations
-    .filter(({ state }) => state === "sealed")
-    .toSorted((a, b) => compareVersions(b.version, a.version))[0];
+  generations.find(({ state }) => state === "sealed");
 
 export const otherEmbedder = (version: string): LlmcError =>
   new LlmcError("unavailable", `Version ${version} was made with another embedder than this llmc has.`, {
@@ -20,7 +18,7 @@ export const otherEmbedder = (version: string): LlmcError =>
   });
 
 /** Vectors of two embedders cannot be compared, so a version that was begun with another one is not continued. */
-export const begunOtherwise = (version: string): LlmcError =>
+export const embedderChanged = (version: string): LlmcError =>
   new LlmcError("unavailable", `Version ${version} was begun with another embedder than this llmc has.`, {
     hint: "--version names another one, into which the sources are read anew.",
   });

@@ -1,7 +1,8 @@
 import type { ParsedDocument, Section } from "../../documents/contract.ts";
 import type { ChunkKind } from "../../retrieve/chunk/chunk.ts";
 import { chunkTerms, TERMS_VERSION } from "../../retrieve/terms/chunk-terms.ts";
-import type { PassageEmbedder } from "../search/passage-embedder.ts";
+import { contextOf } from "../search/embedded-text.ts";
+import type { EmbeddedText, PassageEmbedder } from "../search/passage-embedder.ts";
 import type { NewChunk } from "../store/contract.ts";
 import { splitText } from "./split-text.ts";
 
@@ -12,10 +13,6 @@ export const CHUNK_RECIPE = `chunks-2-terms-${TERMS_VERSION}`;
 const MAX_CHUNKS = 5000;
 
 const KINDS: Readonly<Record<Section["kind"], ChunkKind>> = { prose: "prose", code: "code", table: "data" };
-
-/** What the search knows about a passage besides its text: the title and the headings above it. */
-const contextOf = (title: string, headings: readonly string[]): string =>
-  [title, ...headings.filter((heading) => heading !== title)].join(" > ");
 
 /** Lines of a part, where the lines of the section are those of its text. */
 const linesOf = (
@@ -34,15 +31,24 @@ export interface ChunkedDocument {
   readonly warnings: readonly string[];
 }
 
-/** Cuts a document at its sections: no chunk begins in one of them and ends in another. */
-export const chunkDocument = (document: ParsedDocument, embedder: PassageEmbedder): ChunkedDocument => {
-  const chunks: NewChunk[] = [];
+type CutChunk = Omit<NewChunk, "vector">;
+
+interface Cut {
+  readonly chunks: CutChunk[];
+  readonly texts: EmbeddedText[];
+  readonly warnings: readonly string[];
+}
+
+/** No chunk begins in one section and ends in another. */
+const cutDocument = (document: ParsedDocument): Cut => {
+  const chunks: CutChunk[] = [];
+  const texts: EmbeddedText[] = [];
   for (const section of document.sections) {
     const kind = KINDS[section.kind];
     const context = contextOf(document.title, section.headings);
     for (const part of splitText(section.text)) {
       if (chunks.length === MAX_CHUNKS)
-        return { chunks, warnings: [`only the first ${MAX_CHUNKS} passages are kept`] };
+        return { chunks, texts, warnings: [`only the first ${MAX_CHUNKS} passages are kept`] };
       chunks.push({
         ordinal: chunks.length,
         kind,
@@ -52,9 +58,26 @@ export const chunkDocument = (document: ParsedDocument, embedder: PassageEmbedde
         ...linesOf(section, part),
         text: part.text,
         terms: chunkTerms("", { text: part.text, name: context, defines: [] }),
-        vector: embedder.embedPassage(kind, "", `${context}\n${part.text}`),
       });
+      texts.push({ kind, text: `${context}\n${part.text}` });
     }
   }
-  return { chunks, warnings: [] };
+  return { chunks, texts, warnings: [] };
+};
+
+/** Cuts a document at its sections, and makes the vectors of its chunks. */
+export const chunkDocument = async (
+  document: ParsedDocument,
+  embedder: PassageEmbedder,
+  signal?: AbortSignal,
+): Promise<ChunkedDocument> => {
+  const { chunks, texts, warnings } = cutDocument(document);
+  const vectors = await embedder.embedPassages(texts, signal);
+  return {
+    chunks: chunks.map((chunk, at) => ({
+      ...chunk,
+      vector: vectors[at] ?? new Int8Array(embedder.dimensions),
+    })),
+    warnings,
+  };
 };

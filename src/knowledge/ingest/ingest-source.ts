@@ -110,7 +110,7 @@ const put = async ({ parts, request, generation, claims }: Run, document: KeyedD
   } catch (failure) {
     return { failure };
   }
-  const { chunks, warnings } = chunkDocument(parsed, embedder);
+  const { chunks, warnings } = await chunkDocument(parsed, embedder, request.signal);
   await store.addDocument(
     generation.id,
     {

@@ -1,7 +1,7 @@
 import type { LlmcError } from "../../base/error.ts";
-import { noCollection } from "../store/collections-work.ts";
+import { noCollection } from "../store/collections-queries.ts";
 import type { Failure, Generation, Source } from "../store/contract.ts";
-import { baseFor, begunOtherwise, otherEmbedder, versionFor } from "./choose-version.ts";
+import { baseFor, embedderChanged, otherEmbedder, versionFor } from "./choose-version.ts";
 import { createDocumentClaims } from "./document-claims.ts";
 import { type IngestParts, type IngestRequest, ingestSource, presentOf, type Run } from "./ingest-source.ts";
 
@@ -52,7 +52,7 @@ export const ingest = async (parts: IngestParts, request: IngestRequest): Promis
   if (collection === undefined) throw noCollection(request.collection);
   const version = versionFor(collection, request.version);
   const known = collection.generations.find((one) => one.version === version);
-  if (known !== undefined && known.embedder !== embedder.id) throw begunOtherwise(version);
+  if (known !== undefined && known.embedder !== embedder.id) throw embedderChanged(version);
   const base = baseFor(collection);
   const isRenewed = base !== undefined && base.embedder !== embedder.id;
   if (isRenewed && base.sources.some((source) => !request.sources.includes(source)))

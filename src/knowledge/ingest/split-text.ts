@@ -5,14 +5,10 @@ export interface TextPart {
   readonly text: string;
 }
 
-export interface SplitSizes {
-  readonly targetChars: number;
-  /** No part is longer. */
-  readonly maxChars: number;
-}
-
 /** About 450 tokens: a few paragraphs, which is what an answer is found in. */
-const SPLIT_SIZES: SplitSizes = { targetChars: 1800, maxChars: 2600 };
+const TARGET_CHARS = 1800;
+/** No part is longer. */
+const MAX_CHARS = 2600;
 
 interface Block {
   readonly fromLine: number;
@@ -37,15 +33,15 @@ const cutBefore = (text: string, max: number): number => {
   return /[\uD800-\uDBFF]$/.test(head) ? max - 1 : max;
 };
 
-const splitLine = (line: string, at: number, max: number): readonly Block[] => {
+const splitLine = (line: string, at: number): readonly Block[] => {
   const blocks: Block[] = [];
   for (let rest = line; rest !== ""; ) {
-    const end = rest.length <= max ? rest.length : cutBefore(rest, max);
+    const end = rest.length <= MAX_CHARS ? rest.length : cutBefore(rest, MAX_CHARS);
     blocks.push({
       fromLine: at,
       toLine: at,
       text: rest.slice(0, end),
-      isPiece: line.length > max,
+      isPiece: line.length > MAX_CHARS,
       isInline: blocks.length > 0,
     });
     rest = rest.slice(end);
@@ -54,7 +50,7 @@ const splitLine = (line: string, at: number, max: number): readonly Block[] => {
 };
 
 /** Paragraphs; one that is too long for a part falls into its lines, and a line that is too long into sentences. */
-const blocksOf = (text: string, { maxChars }: SplitSizes): readonly Block[] => {
+const blocksOf = (text: string): readonly Block[] => {
   const lines = text.split("\n");
   const blocks: Block[] = [];
   for (let from = 0; from < lines.length; ) {
@@ -66,11 +62,11 @@ const blocksOf = (text: string, { maxChars }: SplitSizes): readonly Block[] => {
     while (to + 1 < lines.length && lines[to + 1]?.trim() !== "") to++;
     const paragraph = lines.slice(from, to + 1);
     const joined = paragraph.join("\n");
-    if (joined.length <= maxChars)
+    if (joined.length <= MAX_CHARS)
       blocks.push({ fromLine: from, toLine: to, text: joined, isPiece: false, isInline: false });
     else
       paragraph.forEach((line, at) => {
-        blocks.push(...splitLine(line, from + at, maxChars));
+        blocks.push(...splitLine(line, from + at));
       });
     from = to + 1;
   }
@@ -90,7 +86,7 @@ const join = (blocks: readonly Block[], lines: readonly string[]): TextPart | un
 };
 
 /** Cuts a text into parts of about the target size, between paragraphs where that is possible. Nothing but blank lines is lost. */
-export const splitText = (text: string, sizes: SplitSizes = SPLIT_SIZES): readonly TextPart[] => {
+export const splitText = (text: string): readonly TextPart[] => {
   const lines = text.split("\n");
   const parts: TextPart[] = [];
   let held: Block[] = [];
@@ -101,9 +97,9 @@ export const splitText = (text: string, sizes: SplitSizes = SPLIT_SIZES): readon
     held = [];
     chars = 0;
   };
-  for (const block of blocksOf(text, sizes)) {
-    const isTooMuch = chars + block.text.length > sizes.targetChars && chars > sizes.targetChars / 4;
-    if (held.length > 0 && (isTooMuch || chars + block.text.length + 2 > sizes.maxChars)) flush();
+  for (const block of blocksOf(text)) {
+    const isTooMuch = chars + block.text.length > TARGET_CHARS && chars > TARGET_CHARS / 4;
+    if (held.length > 0 && (isTooMuch || chars + block.text.length + 2 > MAX_CHARS)) flush();
     held.push(block);
     chars += block.text.length + 2;
   }

@@ -3,7 +3,7 @@ import { cosineIn, lengthIn, searchRows, type VectorRows } from "../../retrieve/
 import { shapeOf } from "../../retrieve/rank/query-shape.ts";
 import { BM25_K1 } from "../../retrieve/terms/bm25.ts";
 import { bytesOfArrays, type PassageArrays } from "./passage-arrays.ts";
-import type { QueryVectors } from "./passage-embedder.ts";
+import type { PassageEmbedder, QueryVectors } from "./passage-embedder.ts";
 import { createPostingsSearch } from "./search-postings.ts";
 
 export interface RankedPassage {
@@ -19,14 +19,8 @@ export interface RankedPassage {
   readonly table: keyof QueryVectors;
 }
 
-export interface PassageWeights {
-  /** Share of the vector score; the rest is BM25. Flat between 0.2 and 0.3 for prose, and between 0.4 and 0.6 for code. */
-  readonly share: Readonly<Record<keyof QueryVectors, number>>;
-  /** What the second chunk of a document keeps of its score, so that an answer does not come from one document alone. */
-  readonly sibling: number;
-}
-
-const PASSAGE_WEIGHTS: PassageWeights = { share: { prose: 0.25, code: 0.5 }, sibling: 0.9 };
+/** What the second chunk of a document keeps of its score, so that an answer does not come from one document alone. */
+const SIBLING = 0.9;
 
 /** How many of the nearest and of the best-matching passages are candidates. */
 const CANDIDATES = 200;
@@ -58,7 +52,7 @@ const similaritiesIn = (
 };
 
 /** Later passages of a document count less and less. */
-const spread = (found: readonly Found[], documents: Uint32Array, sibling: number): Found[] => {
+const spread = (found: readonly Found[], documents: Uint32Array): Found[] => {
   const seen = new Map<number, number>();
   return found
     .toSorted((a, b) => b.fused - a.fused || a.slot - b.slot)
@@ -66,7 +60,7 @@ const spread = (found: readonly Found[], documents: Uint32Array, sibling: number
       const document = documents[one.slot] ?? 0;
       const before = seen.get(document) ?? 0;
       seen.set(document, before + 1);
-      return { ...one, fused: one.fused * sibling ** before };
+      return { ...one, fused: one.fused * SIBLING ** before };
     })
     .sort((a, b) => b.fused - a.fused || a.slot - b.slot);
 };
@@ -95,7 +89,7 @@ export const createPassageIndex = (arrays: PassageArrays, dimensions: number, ne
     query: string,
     queryVectors: QueryVectors,
     limit: number,
-    weights: PassageWeights = PASSAGE_WEIGHTS,
+    shares: PassageEmbedder["share"],
   ): readonly RankedPassage[] => {
     const { terms } = shapeOf(query);
     const near = {
@@ -107,13 +101,13 @@ export const createPassageIndex = (arrays: PassageArrays, dimensions: number, ne
     const found = matching.map(({ slot, score }): Found => {
       const table = tableAt(slot);
       const similarity = near[table].of(slot);
-      const share = weights.share[table];
+      const share = shares[table];
       const fused =
         share * near[table].scaled(similarity) + (1 - share) * (maxLexical > 0 ? score / maxLexical : 0);
       return { slot, lexical: score, similarity, fused };
     });
-    const best = spread(found, documents, weights.sibling).slice(0, limit);
-    const { total, shares } = postings.coverage(
+    const best = spread(found, documents).slice(0, limit);
+    const covered = postings.coverage(
       terms.keys(),
       best.map(({ slot }) => slot),
     );
@@ -122,8 +116,8 @@ export const createPassageIndex = (arrays: PassageArrays, dimensions: number, ne
       id: ids[slot] ?? 0,
       score: top > 0 ? fused / top : 0,
       similarity,
-      coverage: shares[at] ?? 0,
-      lexical: total > 0 ? lexical / (total * (BM25_K1 + 1)) : 0,
+      coverage: covered.shares[at] ?? 0,
+      lexical: covered.total > 0 ? lexical / (covered.total * (BM25_K1 + 1)) : 0,
       table: tableAt(slot),
     }));
   };

@@ -5,10 +5,9 @@ import { sentencesOf } from "./sentences.ts";
 /** Some 200 tokens: the part of a passage that answers, with a little around it. */
 const MAX_CHARS = 800;
 
-/** The part of a passage in which the question's terms stand closest together; short passages are whole. */
-export const snippetOf = (text: string, query: string): string => {
+/** The part of a passage in which the terms of a question stand closest together; short passages are whole. */
+const snippetIn = (text: string, wanted: ReadonlySet<string>): string => {
   if (text.length <= MAX_CHARS) return text;
-  const wanted = new Set(shapeOf(query).terms.keys());
   const sentences = sentencesOf(text);
   const found = sentences.map(
     ({ text: sentence }) => new Set(tokenize(sentence).filter((term) => wanted.has(term))),
@@ -34,4 +33,10 @@ export const snippetOf = (text: string, query: string): string => {
   );
   const cut = text.slice(start, end).trim();
   return `${start > 0 ? "… " : ""}${cut}${end < text.length ? " …" : ""}`;
+};
+
+/** Cuts passages for a question, whose terms are the same for all of them. */
+export const snippetsFor = (query: string): ((text: string) => string) => {
+  const wanted = new Set(shapeOf(query).terms.keys());
+  return (text) => snippetIn(text, wanted);
 };

@@ -3,6 +3,12 @@ import type { ChunkKind } from "../../retrieve/chunk/chunk.ts";
 /** Where documents come from, as it was named: a path, a URL, a git repository. */
 export type Source = string;
 
+/** A line through logits, from the evaluation set of a collection: where its questions differ from those of the models. */
+export interface Calibration {
+  readonly slope: number;
+  readonly offset: number;
+}
+
 /** How well a generation answers the questions of its collection. All from 0 to 1, but for the milliseconds. */
 export interface EvalScores {
   readonly questions: number;
@@ -14,9 +20,8 @@ export interface EvalScores {
   /** Questions that are not answered here and were found so; null where the set has none. */
   readonly refusals: number | null;
   readonly p95Ms: number;
-  readonly atMs: number;
   /** What turns how well passages fit into how surely they answer, in this collection. */
-  readonly calibration: { readonly slope: number; readonly offset: number };
+  readonly calibration: Calibration;
 }
 
 /**
@@ -177,7 +182,6 @@ export interface StoredClaims {
  * leaves a store that opens and can go on. Names are checked by the caller.
  */
 export interface Store {
-  readonly kind: "sqlite" | "postgres";
   /** Changes whenever collections, versions or pins may have changed. */
   revision(): Promise<string>;
   /** `pinned` as this workspace has it. */
@@ -197,8 +201,11 @@ export interface Store {
     sources: readonly Source[],
     removed?: readonly Source[],
   ): Promise<void>;
-  /** Removes a generation that was never promoted, with what only it has. */
-  discardGeneration(generation: number): Promise<void>;
+  /**
+   * Removes a generation that was never promoted, with what only it has; if a claim is named, only while that is held and
+   * nobody else has one.
+   */
+  discardGeneration(generation: number, claim?: Pick<Claim, "key" | "holder">): Promise<void>;
   saveScores(generation: number, scores: EvalScores): Promise<void>;
   /** Seals a generation and makes it the one that queries get: from one moment to the next. */
   promote(generation: number): Promise<void>;

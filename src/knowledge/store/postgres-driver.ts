@@ -1,7 +1,7 @@
 import { openPostgres, type PostgresOptions, type PostgresQuery } from "../../host/state/postgres.ts";
 import { createTables, POSTGRES } from "./schema.ts";
 import type { SqlDriver } from "./sql-store.ts";
-import type { Statement, Work } from "./statements.ts";
+import type { Query, Statement } from "./statements.ts";
 
 /** `?` becomes `$1`, `$2` …; our statements have no other question marks. */
 const numbered = (text: string): string => {
@@ -14,7 +14,7 @@ const valuesOf = ({ values }: Statement): readonly unknown[] =>
     value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value,
   );
 
-const drive = async <T>(query: PostgresQuery, work: () => Work<T>): Promise<T> => {
+const drive = async <T>(query: PostgresQuery, work: () => Query<T>): Promise<T> => {
   const steps = work();
   for (let step = steps.next(); ; ) {
     if (step.done === true) return step.value;
@@ -34,7 +34,6 @@ export const createPostgresDriver = (options: PostgresOptions): SqlDriver => {
     return preparing;
   };
   return {
-    kind: "postgres",
     read: async (work) => {
       await prepared();
       return database.read((query) => drive(query, work));

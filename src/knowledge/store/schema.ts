@@ -54,6 +54,20 @@ const tables = ({ id, whole, bytes }: Dialect): Readonly<Record<string, string>>
   kb_meta: `name TEXT PRIMARY KEY, value ${whole} NOT NULL`,
 });
 
+/** Tables of the index of a generation; the parts go first, since they refer to it. */
+export const INDEX_TABLES = ["kb_index_parts", "kb_indexes"] as const;
+
+/** Tables whose rows belong to one generation (`generation`) and go before it. */
+export const GENERATION_TABLES = [
+  ...INDEX_TABLES,
+  "kb_claims",
+  "kb_members",
+  "kb_failures",
+  "kb_holds",
+  "kb_pins",
+  "kb_promotions",
+] as const;
+
 export const TABLE_NAMES: readonly string[] = Object.keys(tables(SQLITE));
 
 export const createTables = (dialect: Dialect): string =>

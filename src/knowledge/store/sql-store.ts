@@ -1,18 +1,18 @@
-import * as claims from "./claims-work.ts";
-import * as garbage from "./collect-work.ts";
-import * as collections from "./collections-work.ts";
+import * as activeVersion from "./active-version-queries.ts";
+import * as claims from "./claims-queries.ts";
+import * as garbage from "./collect-queries.ts";
+import * as collections from "./collections-queries.ts";
 import type { IndexedPassage, Store } from "./contract.ts";
-import * as documents from "./documents-work.ts";
-import * as indexes from "./index-work.ts";
-import type { Work } from "./statements.ts";
+import * as documents from "./documents-queries.ts";
+import * as indexes from "./index-queries.ts";
+import type { Query } from "./statements.ts";
 
 /** What runs the work of a store: one database. */
 export interface SqlDriver {
-  readonly kind: Store["kind"];
   /** Reads that see one state. */
-  read<T>(work: () => Work<T>): Promise<T>;
+  read<T>(work: () => Query<T>): Promise<T>;
   /** All or nothing, as the only writer of what it reads. */
-  write<T>(work: () => Work<T>): Promise<T>;
+  write<T>(work: () => Query<T>): Promise<T>;
   size(): Promise<number>;
   close(): Promise<void>;
 }
@@ -37,7 +37,6 @@ export const createSqlStore = ({ driver, workspace, now }: SqlStoreOptions): Sto
     }
   }
   return {
-    kind: driver.kind,
     revision: () => read(garbage.readRevision),
     collections: () => read(() => collections.listCollections(workspace)),
     createCollection: (name, product) => write(() => collections.createCollection(name, product, now())),
@@ -46,11 +45,11 @@ export const createSqlStore = ({ driver, workspace, now }: SqlStoreOptions): Sto
       write(() => collections.openGeneration(name, version, request, now())),
     completeGeneration: (generation, sources, removed = []) =>
       write(() => collections.completeGeneration(generation, sources, removed)),
-    discardGeneration: (generation) => write(() => garbage.discardGeneration(generation)),
+    discardGeneration: (generation, claim) => write(() => garbage.discardGeneration(generation, claim)),
     saveScores: (generation, scores) => write(() => collections.saveScores(generation, scores)),
-    promote: (generation) => write(() => collections.promote(generation)),
-    rollback: (name) => write(() => collections.rollback(name)),
-    pin: (name, version) => write(() => collections.pin(workspace, name, version)),
+    promote: (generation) => write(() => activeVersion.promote(generation)),
+    rollback: (name) => write(() => activeVersion.rollback(name)),
+    pin: (name, version) => write(() => activeVersion.pin(workspace, name, version)),
     knownDocuments: (name, keys) => read(() => documents.knownDocuments(name, keys)),
     addDocument: (generation, document, chunks) =>
       write(() => documents.addDocument(generation, document, chunks)),

@@ -2,7 +2,7 @@ import type { DatabaseOptions } from "../../host/state/database/open-database.ts
 import { createKbDb } from "../../host/state/kb-db.ts";
 import { createTables, SQLITE, STORE_VERSION, TABLE_NAMES } from "./schema.ts";
 import type { SqlDriver } from "./sql-store.ts";
-import type { SqlRow, Work } from "./statements.ts";
+import type { Query, SqlRow } from "./statements.ts";
 
 /** The embedded database: one file, any number of processes of this machine. */
 export const createSqliteDriver = (options: DatabaseOptions): SqlDriver => {
@@ -12,7 +12,7 @@ export const createSqliteDriver = (options: DatabaseOptions): SqlDriver => {
     tableNames: TABLE_NAMES,
     version: STORE_VERSION,
   });
-  const run = <T>(work: () => Work<T>): T => {
+  const run = <T>(work: () => Query<T>): T => {
     const steps = work();
     for (let step = steps.next(); ; ) {
       if (step.done === true) return step.value;
@@ -21,7 +21,6 @@ export const createSqliteDriver = (options: DatabaseOptions): SqlDriver => {
     }
   };
   return {
-    kind: "sqlite",
     read: async (work) => db.read(() => run(work)),
     write: (work) => db.transactSoon(() => run(work)),
     size: async () => {

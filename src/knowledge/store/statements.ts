@@ -10,16 +10,16 @@ export interface Statement {
 }
 
 /**
- * A piece of work on the store: it yields statements and gets their rows. What it does is written once; SQLite runs it
+ * A query of the store, or several: it yields statements and gets their rows. What it does is written once; SQLite runs it
  * without waiting, PostgreSQL over a connection, and both as one transaction.
  */
-export type Work<T> = Generator<Statement, T, readonly SqlRow[]>;
+export type Query<T> = Generator<Statement, T, readonly SqlRow[]>;
 
-export function* rows(text: string, ...values: readonly SqlValue[]): Work<readonly SqlRow[]> {
+export function* rows(text: string, ...values: readonly SqlValue[]): Query<readonly SqlRow[]> {
   return yield { text, values };
 }
 
-export function* first(text: string, ...values: readonly SqlValue[]): Work<SqlRow | undefined> {
+export function* first(text: string, ...values: readonly SqlValue[]): Query<SqlRow | undefined> {
   const [row] = yield { text, values };
   return row;
 }

@@ -26,7 +26,8 @@ export const loadNearestRows = (): NearestRows | undefined => {
   if (loaded !== "not tried") return loaded;
   try {
     const { exactSearch } = loadVectorSearch();
-    // One thread: it takes half a millisecond for 20,000 rows, less than starting a second one.
+    // One thread. With two, usearch keeps all distances and sorts them: a million rows then take 28 ms on two cores, and
+    // 22 on one (`count` 300, 256 dimensions), and never less for fewer rows.
     loaded = (rows, query, dimensions, count) => exactSearch(rows, query, dimensions, count, "cos", 1)[0];
   } catch {
     loaded = undefined;

@@ -19,7 +19,11 @@ export interface VectorRows {
 
 export const lengthIn = (vectors: Int8Array, row: number, dimensions: number): number => {
   let sum = 0;
-  for (let i = row * dimensions; i < (row + 1) * dimensions; i++) sum += (vectors[i] ?? 0) ** 2;
+  const end = (row + 1) * dimensions;
+  for (let i = row * dimensions; i < end; i++) {
+    const value = vectors[i] ?? 0;
+    sum = (sum + value * value) | 0;
+  }
   return Math.sqrt(sum);
 };
 
@@ -35,6 +39,13 @@ export const cosineIn = (
   const from = row * dimensions;
   for (let i = 0; i < dimensions; i++) dot = (dot + (rows[from + i] ?? 0) * (query[i] ?? 0)) | 0;
   return dot / length;
+};
+
+export const cosineOf = (a: Int8Array, b: Int8Array): number => {
+  const length = lengthIn(a, 0, a.length) * lengthIn(b, 0, b.length);
+  let dot = 0;
+  for (let at = 0; at < a.length; at++) dot = (dot + (a[at] ?? 0) * (b[at] ?? 0)) | 0;
+  return length === 0 ? 0 : dot / length;
 };
 
 function* upTo(size: number): Generator<number> {

@@ -1,6 +1,9 @@
+import { memoize } from "../collections/memoize.ts";
 import { runsOf } from "./runs.ts";
 import { stem } from "./stem.ts";
 import { isAscii, splitSubtokens } from "./subtokens.ts";
+
+const MAX_CACHED_RUNS = 20_000;
 
 /** Scripts without spaces between words: each pair of neighbouring characters becomes a term. */
 const UNSPACED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]+$/u;
@@ -34,8 +37,15 @@ export const termsOfRun = (run: string): readonly string[] => {
   return subtokens.length > 1 ? [...stems, subtokens.join("")] : stems;
 };
 
+/** Sentences of one question's passages, and of the next one's, share most of their words. */
+const knownTerms = memoize(termsOfRun, MAX_CACHED_RUNS);
+
 /**
  * The terms of a text, in its order: identifiers whole and split, stems, numbers. A query has no syntax:
  * `NEAR(`, quotes and stars are punctuation, and punctuation separates.
  */
-export const tokenize = (text: string): readonly string[] => runsOf(text).flatMap(termsOfRun);
+export const tokenize = (text: string): readonly string[] => {
+  const terms: string[] = [];
+  for (const run of runsOf(text)) for (const term of knownTerms(run)) terms.push(term);
+  return terms;
+};

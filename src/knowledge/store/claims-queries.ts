@@ -1,9 +1,9 @@
-import { checkOpen } from "./collections-work.ts";
+import { checkOpen } from "./collections-queries.ts";
 import type { Claim, Claimed } from "./contract.ts";
-import { first, numberOf, optionalText, rows, textOf, type Work } from "./statements.ts";
+import { first, numberOf, optionalText, type Query, rows, textOf } from "./statements.ts";
 
 /** A claim is the row itself: whoever inserts it has it, so no rows have to be locked or skipped. */
-export function* takeClaim(generation: number, key: string, holder: string): Work<Claimed> {
+export function* takeClaim(generation: number, key: string, holder: string): Query<Claimed> {
   yield* checkOpen(generation);
   const known = yield* first(
     `SELECT d.id FROM kb_documents d JOIN kb_generations g ON g.collection = d.collection
@@ -24,11 +24,11 @@ export function* takeClaim(generation: number, key: string, holder: string): Wor
 }
 
 /** Shows the others that the holder is alive. */
-export function* renewClaims(generation: number, holder: string): Work<void> {
+export function* renewClaims(generation: number, holder: string): Query<void> {
   yield* rows("UPDATE kb_claims SET beat = beat + 1 WHERE generation = ? AND holder = ?", generation, holder);
 }
 
-export function* readClaims(generation: number, holder: string): Work<readonly Claim[]> {
+export function* readClaims(generation: number, holder: string): Query<readonly Claim[]> {
   const found = yield* rows(
     "SELECT doc_key, holder, beat, failure FROM kb_claims WHERE generation = ? AND holder <> ?",
     generation,
@@ -42,7 +42,7 @@ export function* readClaims(generation: number, holder: string): Work<readonly C
   }));
 }
 
-export function* failClaim(generation: number, key: string, holder: string, failure: string): Work<void> {
+export function* failClaim(generation: number, key: string, holder: string, failure: string): Query<void> {
   yield* rows(
     "UPDATE kb_claims SET failure = ? WHERE generation = ? AND doc_key = ? AND holder = ?",
     failure,
@@ -53,7 +53,7 @@ export function* failClaim(generation: number, key: string, holder: string, fail
 }
 
 /** Only as it was seen: a holder that renewed it in the meantime keeps it. */
-export function* dropClaim(generation: number, { key, holder, beat }: Claim): Work<void> {
+export function* dropClaim(generation: number, { key, holder, beat }: Claim): Query<void> {
   yield* rows(
     "DELETE FROM kb_claims WHERE generation = ? AND doc_key = ? AND holder = ? AND beat = ?",
     generation,
@@ -63,6 +63,6 @@ export function* dropClaim(generation: number, { key, holder, beat }: Claim): Wo
   );
 }
 
-export function* releaseClaims(generation: number, holder: string): Work<void> {
+export function* releaseClaims(generation: number, holder: string): Query<void> {
   yield* rows("DELETE FROM kb_claims WHERE generation = ? AND holder = ?", generation, holder);
 }

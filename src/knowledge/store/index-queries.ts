@@ -1,13 +1,12 @@
-import { bytesOf, first, optionalText, rows, type Work } from "./statements.ts";
+import { INDEX_TABLES } from "./schema.ts";
+import { bytesOf, first, optionalText, type Query, rows } from "./statements.ts";
 
-const INDEX_TABLES = ["kb_index_parts", "kb_indexes"] as const;
-
-export function* dropIndex(generation: number): Work<void> {
+export function* dropIndex(generation: number): Query<void> {
   for (const table of INDEX_TABLES) yield* rows(`DELETE FROM ${table} WHERE generation = ?`, generation);
 }
 
 /** Only of a generation that has all its documents; whoever began before is not heard any more. */
-export function* beginIndex(generation: number, builder: string): Work<void> {
+export function* beginIndex(generation: number, builder: string): Query<void> {
   yield* dropIndex(generation);
   yield* rows(
     `INSERT INTO kb_indexes (generation, builder, header)
@@ -21,7 +20,7 @@ export function* addIndexPart(
   generation: number,
   builder: string,
   part: { readonly section: string; readonly piece: number; readonly bytes: Uint8Array },
-): Work<void> {
+): Query<void> {
   const own = yield* first(
     "SELECT generation FROM kb_indexes WHERE generation = ? AND builder = ?",
     generation,
@@ -37,7 +36,7 @@ export function* addIndexPart(
   );
 }
 
-export function* finishIndex(generation: number, builder: string, header: string): Work<void> {
+export function* finishIndex(generation: number, builder: string, header: string): Query<void> {
   yield* rows(
     "UPDATE kb_indexes SET header = ? WHERE generation = ? AND builder = ?",
     header,
@@ -46,7 +45,7 @@ export function* finishIndex(generation: number, builder: string, header: string
   );
 }
 
-export function* readIndexHeader(generation: number): Work<string | undefined> {
+export function* readIndexHeader(generation: number): Query<string | undefined> {
   const row = yield* first("SELECT header FROM kb_indexes WHERE generation = ?", generation);
   return row === undefined ? undefined : optionalText(row, "header");
 }
@@ -55,7 +54,7 @@ export function* readIndexPart(
   generation: number,
   section: string,
   piece: number,
-): Work<Uint8Array | undefined> {
+): Query<Uint8Array | undefined> {
   const row = yield* first(
     "SELECT bytes FROM kb_index_parts WHERE generation = ? AND section = ? AND piece = ?",
     generation,

@@ -8,11 +8,21 @@ import type {
   GenerationRequest,
   Source,
 } from "./contract.ts";
-import { dropIndex } from "./index-work.ts";
-import { first, jsonOf, numberOf, optionalText, rows, type SqlRow, textOf, type Work } from "./statements.ts";
+import { dropIndex } from "./index-queries.ts";
+import { GENERATION_TABLES } from "./schema.ts";
+import {
+  first,
+  jsonOf,
+  numberOf,
+  optionalText,
+  type Query,
+  rows,
+  type SqlRow,
+  textOf,
+} from "./statements.ts";
 
 /** Told to everybody who keeps something about collections in memory. */
-export function* bumpRevision(): Work<void> {
+export function* bumpRevision(): Query<void> {
   yield* rows("UPDATE kb_meta SET value = value + 1 WHERE name = 'revision'");
 }
 
@@ -21,15 +31,22 @@ export const noCollection = (name: string): LlmcError =>
     hint: "kb_list_collections, or llmc kb ls, shows those there are.",
   });
 
-const noGeneration = (): LlmcError =>
+export const noGeneration = (): LlmcError =>
   new LlmcError("resource_not_found", "There is no such version of the knowledge base any more.", {
     hint: "llmc kb ls shows the versions there are.",
   });
 
-export function* collectionId(name: string): Work<number> {
+export function* collectionId(name: string): Query<number> {
   const row = yield* first("SELECT id FROM kb_collections WHERE name = ?", name);
   if (row === undefined) throw noCollection(name);
   return numberOf(row, "id");
+}
+
+/** Number of the collection that a generation belongs to. */
+export function* collectionOf(generation: number): Query<number> {
+  const row = yield* first("SELECT collection FROM kb_generations WHERE id = ?", generation);
+  if (row === undefined) throw noGeneration();
+  return numberOf(row, "collection");
 }
 
 const GENERATION = `g.id, g.collection, g.version, g.state, g.embedder, g.sources, g.scores, g.created_ms, g.documents,
@@ -50,7 +67,7 @@ const toGeneration = (row: SqlRow, collection: string): Generation => ({
   failures: numberOf(row, "failures"),
 });
 
-function* readGeneration(id: number): Work<Generation> {
+export function* readGeneration(id: number): Query<Generation> {
   const row = yield* first(
     `SELECT ${GENERATION}, c.name FROM kb_generations g JOIN kb_collections c ON c.id = g.collection WHERE g.id = ?`,
     id,
@@ -59,7 +76,7 @@ function* readGeneration(id: number): Work<Generation> {
   return toGeneration(row, textOf(row, "name"));
 }
 
-export function* listCollections(workspace: string): Work<readonly Collection[]> {
+export function* listCollections(workspace: string): Query<readonly Collection[]> {
   const collections = yield* rows(
     "SELECT id, name, product, created_ms, active FROM kb_collections ORDER BY name",
   );
@@ -85,7 +102,7 @@ export function* listCollections(workspace: string): Work<readonly Collection[]>
   });
 }
 
-export function* createCollection(name: string, product: string, nowMs: number): Work<void> {
+export function* createCollection(name: string, product: string, nowMs: number): Query<void> {
   const known = yield* first("SELECT id FROM kb_collections WHERE name = ?", name);
   if (known !== undefined)
     throw new LlmcError("already_exists", `There is a knowledge base ${JSON.stringify(name)} already.`, {
@@ -100,13 +117,13 @@ export function* createCollection(name: string, product: string, nowMs: number):
   yield* bumpRevision();
 }
 
-export function* removeCollection(name: string): Work<void> {
+export function* removeCollection(name: string): Query<void> {
   const id = yield* collectionId(name);
-  const ofGenerations = "WHERE generation IN (SELECT id FROM kb_generations WHERE collection = ?)";
-  yield* rows("DELETE FROM kb_pins WHERE collection = ?", id);
-  yield* rows("DELETE FROM kb_promotions WHERE collection = ?", id);
-  for (const table of ["kb_index_parts", "kb_indexes", "kb_claims", "kb_members", "kb_failures", "kb_holds"])
-    yield* rows(`DELETE FROM ${table} ${ofGenerations}`, id);
+  for (const table of GENERATION_TABLES)
+    yield* rows(
+      `DELETE FROM ${table} WHERE generation IN (SELECT id FROM kb_generations WHERE collection = ?)`,
+      id,
+    );
   yield* rows("DELETE FROM kb_generations WHERE collection = ?", id);
   yield* rows(
     "DELETE FROM kb_chunks WHERE document IN (SELECT id FROM kb_documents WHERE collection = ?)",
@@ -123,14 +140,14 @@ const isSealed = (version: string): LlmcError =>
   });
 
 /** Its index belongs to the documents that it had. */
-function* reopenGeneration(id: number): Work<void> {
+function* reopenGeneration(id: number): Query<void> {
   yield* rows("UPDATE kb_generations SET state = 'open' WHERE id = ?", id);
   yield* dropIndex(id);
   yield* bumpRevision();
 }
 
 /** Whoever changes the documents of a generation that another run completed meanwhile completes it once more. */
-export function* changeDocuments(generation: number): Work<void> {
+export function* changeDocuments(generation: number): Query<void> {
   const { state } = yield* checkOpen(generation);
   if (state === "complete") yield* reopenGeneration(generation);
 }
@@ -140,7 +157,7 @@ export function* changeDocuments(generation: number): Work<void> {
  * by itself would give that of the last row, once it is removed, to the next one. The maximum counts because an earlier
  * llmc, still running, makes generations without this.
  */
-function* newGenerationId(): Work<number> {
+function* newGenerationId(): Query<number> {
   const row = yield* first(
     `UPDATE kb_meta SET value = 1 + CASE WHEN EXISTS (SELECT 1 FROM kb_generations g WHERE g.id > kb_meta.value)
        THEN (SELECT max(id) FROM kb_generations) ELSE value END
@@ -157,7 +174,7 @@ export function* openGeneration(
   version: string,
   request: GenerationRequest,
   nowMs: number,
-): Work<Generation> {
+): Query<Generation> {
   const id = yield* collectionId(collection);
   const known = yield* first(
     "SELECT id, state FROM kb_generations WHERE collection = ? AND version = ?",
@@ -193,7 +210,7 @@ export function* openGeneration(
   return yield* readGeneration(generation);
 }
 
-export function* checkOpen(generation: number): Work<Generation> {
+export function* checkOpen(generation: number): Query<Generation> {
   const found = yield* readGeneration(generation);
   if (found.state === "sealed") throw isSealed(found.version);
   return found;
@@ -203,7 +220,7 @@ export function* completeGeneration(
   generation: number,
   added: readonly Source[],
   removed: readonly Source[],
-): Work<void> {
+): Query<void> {
   // As they are now, and not when the run began: another may have added its own.
   const { sources: before } = yield* checkOpen(generation);
   const sources = [...new Set([...before, ...added])].filter((source) => !removed.includes(source));
@@ -223,70 +240,18 @@ export function* completeGeneration(
   yield* bumpRevision();
 }
 
-export function* saveScores(generation: number, scores: EvalScores): Work<void> {
+export function* saveScores(generation: number, scores: EvalScores): Query<void> {
   yield* rows("UPDATE kb_generations SET scores = ? WHERE id = ?", JSON.stringify(scores), generation);
   yield* bumpRevision();
 }
 
-export function* promote(generation: number): Work<void> {
-  const { state, version } = yield* readGeneration(generation);
-  if (state === "open")
-    throw new LlmcError("unavailable", `Not all documents of version ${version} are in yet.`, {
-      hint: "Run the same llmc kb add again: it goes on where it stopped.",
-    });
-  const row = yield* first("SELECT collection FROM kb_generations WHERE id = ?", generation);
-  const collection = numberOf(row ?? {}, "collection");
-  const active = yield* first("SELECT active FROM kb_collections WHERE id = ?", collection);
-  if (active !== undefined && numberOf(active, "active") === generation) return;
-  yield* rows("UPDATE kb_generations SET state = 'sealed' WHERE id = ?", generation);
-  yield* rows("UPDATE kb_collections SET active = ? WHERE id = ?", generation, collection);
-  yield* rows("DELETE FROM kb_claims WHERE generation = ?", generation);
-  yield* rows("INSERT INTO kb_promotions (collection, generation) VALUES (?, ?)", collection, generation);
-  yield* bumpRevision();
-}
-
-export function* rollback(name: string): Work<string | undefined> {
-  const collection = yield* collectionId(name);
-  const history = yield* rows(
-    "SELECT id, generation FROM kb_promotions WHERE collection = ? ORDER BY id DESC LIMIT 2",
-    collection,
-  );
-  const [current, before] = history;
-  if (current === undefined || before === undefined) return undefined;
-  const generation = numberOf(before, "generation");
-  yield* rows("DELETE FROM kb_promotions WHERE id = ?", numberOf(current, "id"));
-  yield* rows("UPDATE kb_collections SET active = ? WHERE id = ?", generation, collection);
-  yield* bumpRevision();
-  return (yield* readGeneration(generation)).version;
-}
-
-export function* pin(workspace: string, name: string, version: string | undefined): Work<void> {
-  const collection = yield* collectionId(name);
-  yield* rows("DELETE FROM kb_pins WHERE workspace = ? AND collection = ?", workspace, collection);
-  if (version !== undefined) {
-    const found = yield* first(
-      "SELECT id FROM kb_generations WHERE collection = ? AND version = ? AND state = 'sealed'",
-      collection,
-      version,
-    );
-    if (found === undefined) throw noGeneration();
-    yield* rows(
-      "INSERT INTO kb_pins (workspace, collection, generation) VALUES (?, ?, ?)",
-      workspace,
-      collection,
-      numberOf(found, "id"),
-    );
-  }
-  yield* bumpRevision();
-}
-
-export function* readQuestions(name: string): Work<readonly EvalQuestion[]> {
+export function* readQuestions(name: string): Query<readonly EvalQuestion[]> {
   const row = yield* first("SELECT questions FROM kb_collections WHERE name = ?", name);
   if (row === undefined) throw noCollection(name);
   return jsonOf<readonly EvalQuestion[]>(row, "questions");
 }
 
-export function* saveQuestions(name: string, questions: readonly EvalQuestion[]): Work<void> {
+export function* saveQuestions(name: string, questions: readonly EvalQuestion[]): Query<void> {
   const id = yield* collectionId(name);
   yield* rows("UPDATE kb_collections SET questions = ? WHERE id = ?", JSON.stringify(questions), id);
 }

@@ -1,9 +1,15 @@
-import { bumpRevision, checkOpen, collectionId, listCollections } from "./collections-work.ts";
-import type { Removed } from "./contract.ts";
-import { dropIndex } from "./index-work.ts";
-import { batchesOf, first, listOf, numberOf, rows, type Work } from "./statements.ts";
+import {
+  bumpRevision,
+  checkOpen,
+  collectionId,
+  collectionOf,
+  listCollections,
+} from "./collections-queries.ts";
+import type { Claim, Removed } from "./contract.ts";
+import { GENERATION_TABLES } from "./schema.ts";
+import { batchesOf, first, listOf, numberOf, type Query, rows, type SqlRow, textOf } from "./statements.ts";
 
-export function* hold(generation: number, holder: string, untilMs: number): Work<void> {
+export function* hold(generation: number, holder: string, untilMs: number): Query<void> {
   yield* rows(
     `INSERT INTO kb_holds (generation, holder, until_ms) VALUES (?, ?, ?)
      ON CONFLICT (generation, holder) DO UPDATE SET until_ms = excluded.until_ms`,
@@ -13,12 +19,12 @@ export function* hold(generation: number, holder: string, untilMs: number): Work
   );
 }
 
-export function* release(generation: number, holder: string): Work<void> {
+export function* release(generation: number, holder: string): Query<void> {
   yield* rows("DELETE FROM kb_holds WHERE generation = ? AND holder = ?", generation, holder);
 }
 
 /** Generations that somebody needs, whoever and wherever that is. */
-function* neededGenerations(collection: number, nowMs: number): Work<ReadonlySet<number>> {
+function* neededGenerations(collection: number, nowMs: number): Query<ReadonlySet<number>> {
   const found = yield* rows(
     `SELECT active AS id FROM kb_collections WHERE id = ? AND active IS NOT NULL
      UNION SELECT generation FROM kb_pins WHERE collection = ?
@@ -34,15 +40,13 @@ function* neededGenerations(collection: number, nowMs: number): Work<ReadonlySet
   return new Set(found.map((row) => numberOf(row, "id")));
 }
 
-function* removeGeneration(id: number): Work<void> {
-  yield* dropIndex(id);
-  for (const table of ["kb_claims", "kb_members", "kb_failures", "kb_holds", "kb_promotions"])
-    yield* rows(`DELETE FROM ${table} WHERE generation = ?`, id);
+function* removeGeneration(id: number): Query<void> {
+  for (const table of GENERATION_TABLES) yield* rows(`DELETE FROM ${table} WHERE generation = ?`, id);
   yield* rows("DELETE FROM kb_generations WHERE id = ?", id);
 }
 
 /** Documents that no generation has. */
-function* removeOrphans(collection: number): Work<number> {
+function* removeOrphans(collection: number): Query<number> {
   const found = yield* rows(
     `SELECT d.id FROM kb_documents d WHERE d.collection = ? AND NOT EXISTS
        (SELECT 1 FROM kb_members m WHERE m.document = d.id)`,
@@ -55,15 +59,22 @@ function* removeOrphans(collection: number): Work<number> {
   return found.length;
 }
 
-export function* discardGeneration(id: number): Work<void> {
+function* isOnlyClaim(generation: number, { key, holder }: Pick<Claim, "key" | "holder">): Query<boolean> {
+  const claims = yield* rows("SELECT doc_key, holder FROM kb_claims WHERE generation = ?", generation);
+  const isOwn = (row: SqlRow): boolean => textOf(row, "holder") === holder;
+  return claims.every(isOwn) && claims.some((row) => isOwn(row) && textOf(row, "doc_key") === key);
+}
+
+export function* discardGeneration(id: number, claim?: Pick<Claim, "key" | "holder">): Query<void> {
   yield* checkOpen(id);
-  const row = yield* first("SELECT collection FROM kb_generations WHERE id = ?", id);
+  if (claim !== undefined && !(yield* isOnlyClaim(id, claim))) return;
+  const collection = yield* collectionOf(id);
   yield* removeGeneration(id);
-  yield* removeOrphans(numberOf(row ?? {}, "collection"));
+  yield* removeOrphans(collection);
   yield* bumpRevision();
 }
 
-export function* collect(name: string, keep: number, nowMs: number): Work<Removed> {
+export function* collect(name: string, keep: number, nowMs: number): Query<Removed> {
   const collection = yield* collectionId(name);
   yield* rows("DELETE FROM kb_holds WHERE until_ms <= ?", nowMs);
   const needed = yield* neededGenerations(collection, nowMs);
@@ -81,7 +92,7 @@ export function* collect(name: string, keep: number, nowMs: number): Work<Remove
   return { generations: removed.map(({ version }) => version), documents };
 }
 
-export function* readRevision(): Work<string> {
+export function* readRevision(): Query<string> {
   const row = yield* first("SELECT value FROM kb_meta WHERE name = 'revision'");
   return String(row?.["value"] ?? 0);
 }

@@ -1,7 +1,6 @@
+import { escapeHtml } from "../../base/text.ts";
 import { ANSWER_FLOOR, confidenceOf } from "../answer/confidence.ts";
 import type { Evaluation, Outcome } from "./evaluate.ts";
-
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 const [WIDTH, HEIGHT, MARGIN] = [420, 260, 40];
 

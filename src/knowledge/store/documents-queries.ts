@@ -1,6 +1,6 @@
 import { LlmcError } from "../../base/error.ts";
 import type { ChunkKind } from "../../retrieve/chunk/chunk.ts";
-import { changeDocuments, checkOpen, collectionId } from "./collections-work.ts";
+import { changeDocuments, checkOpen, collectionId, collectionOf } from "./collections-queries.ts";
 import type { DocumentFacts, Failure, IndexedPassage, NewChunk, Passage } from "./contract.ts";
 import {
   batchesOf,
@@ -11,13 +11,13 @@ import {
   numberOf,
   optionalNumber,
   optionalText,
+  type Query,
   rows,
   type SqlRow,
   textOf,
-  type Work,
 } from "./statements.ts";
 
-export function* knownDocuments(name: string, keys: readonly string[]): Work<ReadonlySet<string>> {
+export function* knownDocuments(name: string, keys: readonly string[]): Query<ReadonlySet<string>> {
   const collection = yield* collectionId(name);
   const known = new Set<string>();
   for (const batch of batchesOf(keys)) {
@@ -31,14 +31,13 @@ export function* knownDocuments(name: string, keys: readonly string[]): Work<Rea
   return known;
 }
 
-function* ownCollection(generation: number): Work<number> {
+function* ownCollection(generation: number): Query<number> {
   yield* checkOpen(generation);
-  const row = yield* first("SELECT collection FROM kb_generations WHERE id = ?", generation);
-  return numberOf(row ?? {}, "collection");
+  return yield* collectionOf(generation);
 }
 
 /** A document that is in has neither claim nor failure. */
-function* clear(generation: number, { key, uri }: Pick<DocumentFacts, "key" | "uri">): Work<void> {
+function* clear(generation: number, { key, uri }: Pick<DocumentFacts, "key" | "uri">): Query<void> {
   yield* rows("DELETE FROM kb_claims WHERE generation = ? AND doc_key = ?", generation, key);
   yield* rows("DELETE FROM kb_failures WHERE generation = ? AND uri = ?", generation, uri);
 }
@@ -48,7 +47,7 @@ function* link(
   generation: number,
   document: number,
   facts: Pick<DocumentFacts, "key" | "uri">,
-): Work<boolean> {
+): Query<boolean> {
   yield* clear(generation, facts);
   const member = yield* first(
     "SELECT document FROM kb_members WHERE generation = ? AND document = ?",
@@ -74,7 +73,7 @@ function* link(
   return true;
 }
 
-function* insertChunk(document: number, chunk: NewChunk): Work<void> {
+function* insertChunk(document: number, chunk: NewChunk): Query<void> {
   yield* rows(
     `INSERT INTO kb_chunks (document, ordinal, kind, headings, anchor, page, start_line, end_line, text, terms, vector)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -96,7 +95,7 @@ export function* addDocument(
   generation: number,
   document: DocumentFacts,
   chunks: readonly NewChunk[],
-): Work<void> {
+): Query<void> {
   const collection = yield* ownCollection(generation);
   const made = yield* first(
     `INSERT INTO kb_documents
@@ -124,7 +123,7 @@ export function* addDocument(
   yield* link(generation, id, document);
 }
 
-function* linkIn(collection: number, generation: number, key: string): Work<boolean> {
+function* linkIn(collection: number, generation: number, key: string): Query<boolean> {
   const row = yield* first(
     "SELECT id, uri FROM kb_documents WHERE collection = ? AND doc_key = ?",
     collection,
@@ -136,11 +135,11 @@ function* linkIn(collection: number, generation: number, key: string): Work<bool
   return yield* link(generation, numberOf(row, "id"), { key, uri: textOf(row, "uri") });
 }
 
-export function* linkDocument(generation: number, key: string): Work<boolean> {
+export function* linkDocument(generation: number, key: string): Query<boolean> {
   return yield* linkIn(yield* ownCollection(generation), generation, key);
 }
 
-export function* removeDocuments(generation: number, keys: readonly string[]): Work<void> {
+export function* removeDocuments(generation: number, keys: readonly string[]): Query<void> {
   const collection = yield* ownCollection(generation);
   for (const batch of batchesOf(keys)) {
     const removed = yield* rows(
@@ -154,7 +153,7 @@ export function* removeDocuments(generation: number, keys: readonly string[]): W
   }
 }
 
-export function* recordFailure(generation: number, { uri, reason }: Failure): Work<void> {
+export function* recordFailure(generation: number, { uri, reason }: Failure): Query<void> {
   yield* checkOpen(generation);
   yield* rows(
     `INSERT INTO kb_failures (generation, uri, reason) VALUES (?, ?, ?)
@@ -165,7 +164,7 @@ export function* recordFailure(generation: number, { uri, reason }: Failure): Wo
   );
 }
 
-export function* readFailures(generation: number): Work<readonly Failure[]> {
+export function* readFailures(generation: number): Query<readonly Failure[]> {
   const found = yield* rows(
     "SELECT uri, reason FROM kb_failures WHERE generation = ? ORDER BY uri",
     generation,
@@ -189,7 +188,7 @@ const toFacts = (row: SqlRow): DocumentFacts => ({
   warnings: jsonOf<readonly string[]>(row, "warnings"),
 });
 
-export function* readDocuments(generation: number): Work<readonly DocumentFacts[]> {
+export function* readDocuments(generation: number): Query<readonly DocumentFacts[]> {
   const found = yield* rows(
     `SELECT ${FACTS} FROM kb_members m JOIN kb_documents d ON d.id = m.document
      WHERE m.generation = ? ORDER BY d.uri`,
@@ -216,7 +215,7 @@ const toIndexed = (row: SqlRow): IndexedPassage => {
 export function* readBatch(
   generation: number,
   after: number,
-): Work<{ readonly passages: readonly IndexedPassage[]; readonly last: number | undefined }> {
+): Query<{ readonly passages: readonly IndexedPassage[]; readonly last: number | undefined }> {
   const members = yield* rows(
     "SELECT document FROM kb_members WHERE generation = ? AND document > ? ORDER BY document LIMIT ?",
     generation,
@@ -237,7 +236,7 @@ export function* readBatch(
   return { passages: found.map(toIndexed), last };
 }
 
-export function* readIndexed(generation: number, key: string): Work<readonly IndexedPassage[]> {
+export function* readIndexed(generation: number, key: string): Query<readonly IndexedPassage[]> {
   const found = yield* rows(
     `SELECT c.id, c.document, d.uri, c.kind, c.terms, c.vector FROM kb_members m JOIN kb_documents d ON d.id = m.document
      JOIN kb_chunks c ON c.document = d.id WHERE m.generation = ? AND d.doc_key = ? ORDER BY c.ordinal`,
@@ -262,7 +261,7 @@ const toPassage = (row: SqlRow): Passage => ({
   document: toFacts(row),
 });
 
-export function* readPassages(generation: number, ids: readonly number[]): Work<readonly Passage[]> {
+export function* readPassages(generation: number, ids: readonly number[]): Query<readonly Passage[]> {
   const byId = new Map<number, Passage>();
   for (const batch of batchesOf(ids)) {
     const found = yield* rows(
@@ -276,7 +275,7 @@ export function* readPassages(generation: number, ids: readonly number[]): Work<
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-export function* readDocument(generation: number, key: string): Work<readonly Passage[] | undefined> {
+export function* readDocument(generation: number, key: string): Query<readonly Passage[] | undefined> {
   const member = yield* first(
     `SELECT d.id FROM kb_members m JOIN kb_documents d ON d.id = m.document
      WHERE m.generation = ? AND d.doc_key = ?`,

@@ -1,0 +1,60 @@
+import { LlmcError } from "../../base/error.ts";
+import {
+  bumpRevision,
+  collectionId,
+  collectionOf,
+  noGeneration,
+  readGeneration,
+} from "./collections-queries.ts";
+import { first, numberOf, type Query, rows } from "./statements.ts";
+
+export function* promote(generation: number): Query<void> {
+  const { state, version } = yield* readGeneration(generation);
+  if (state === "open")
+    throw new LlmcError("unavailable", `Not all documents of version ${version} are in yet.`, {
+      hint: "Run the same llmc kb add again: it goes on where it stopped.",
+    });
+  const collection = yield* collectionOf(generation);
+  const active = yield* first("SELECT active FROM kb_collections WHERE id = ?", collection);
+  if (active !== undefined && numberOf(active, "active") === generation) return;
+  yield* rows("UPDATE kb_generations SET state = 'sealed' WHERE id = ?", generation);
+  yield* rows("UPDATE kb_collections SET active = ? WHERE id = ?", generation, collection);
+  yield* rows("DELETE FROM kb_claims WHERE generation = ?", generation);
+  yield* rows("INSERT INTO kb_promotions (collection, generation) VALUES (?, ?)", collection, generation);
+  yield* bumpRevision();
+}
+
+export function* rollback(name: string): Query<string | undefined> {
+  const collection = yield* collectionId(name);
+  const history = yield* rows(
+    "SELECT id, generation FROM kb_promotions WHERE collection = ? ORDER BY id DESC LIMIT 2",
+    collection,
+  );
+  const [current, before] = history;
+  if (current === undefined || before === undefined) return undefined;
+  const generation = numberOf(before, "generation");
+  yield* rows("DELETE FROM kb_promotions WHERE id = ?", numberOf(current, "id"));
+  yield* rows("UPDATE kb_collections SET active = ? WHERE id = ?", generation, collection);
+  yield* bumpRevision();
+  return (yield* readGeneration(generation)).version;
+}
+
+export function* pin(workspace: string, name: string, version: string | undefined): Query<void> {
+  const collection = yield* collectionId(name);
+  yield* rows("DELETE FROM kb_pins WHERE workspace = ? AND collection = ?", workspace, collection);
+  if (version !== undefined) {
+    const found = yield* first(
+      "SELECT id FROM kb_generations WHERE collection = ? AND version = ? AND state = 'sealed'",
+      collection,
+      version,
+    );
+    if (found === undefined) throw noGeneration();
+    yield* rows(
+      "INSERT INTO kb_pins (workspace, collection, generation) VALUES (?, ?, ?)",
+      workspace,
+      collection,
+      numberOf(found, "id"),
+    );
+  }
+  yield* bumpRevision();
+}
