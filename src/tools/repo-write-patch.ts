@@ -2,23 +2,24 @@ import { z } from "zod";
 import { LlmcError } from "../base/error.ts";
 import { quoteForMessage } from "../base/text.ts";
 import type { FileChange } from "../host/write/contract.ts";
+import { revealFromDisk } from "./disk-text.ts";
 import { applyHunks, type MovedHunk } from "./edits/apply-patch.ts";
-import { type TellFromDisk, tellFromDisk } from "./edits/disk-text.ts";
 import { type FilePatch, parsePatch } from "./edits/parse-patch.ts";
+import type { Reveal } from "./edits/reveal.ts";
 import { defineTool } from "./tool.ts";
 
 /** A change may be computed more than once; the last one is what was written. */
 type OnMoved = (moved: readonly MovedHunk[]) => void;
 
-const toChange = (patch: FilePatch, tell: TellFromDisk, onMoved: OnMoved): FileChange => {
+const toChange = (patch: FilePatch, reveal: Reveal, onMoved: OnMoved): FileChange => {
   const change = (text: string): string => {
-    const patched = applyHunks(text, patch, tell);
+    const patched = applyHunks(text, patch, reveal);
     onMoved(patched.moved);
     return patched.text;
   };
   switch (patch.kind) {
     case "create":
-      return { kind: "create", path: patch.path, text: applyHunks("", patch, tell).text };
+      return { kind: "create", path: patch.path, text: applyHunks("", patch, reveal).text };
     case "delete":
       return {
         kind: "delete",
@@ -101,8 +102,8 @@ export const repoWritePatch = defineTool({
     const patches = parsePatch(patch);
     refuseTwice(patches);
     const moved = new Map<FilePatch, readonly MovedHunk[]>();
-    const tell = tellFromDisk(call);
-    const changes = patches.map((file) => toChange(file, tell, (hunks) => void moved.set(file, hunks)));
+    const reveal = revealFromDisk(call);
+    const changes = patches.map((file) => toChange(file, reveal, (hunks) => void moved.set(file, hunks)));
     await writes.applyAll(changes, { dryRun: dry_run }, call.signal);
     const files = patches.map((file) => {
       const { path, kind, hunks } = file;

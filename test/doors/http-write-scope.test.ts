@@ -38,8 +38,8 @@ test("REQ-I4 FAIL-J2: a token with only the scope write learns nothing of a file
   for (const [what, answer] of Object.entries(await askAll(door, BOB)))
     expect(withoutSent(answer), what).not.toMatch(LEAKS);
   const whole = Object.values(await askAll(door, ANN)).join("\n");
-  for (const told of ["planted-77aa", "lines 3, 4", "occurs 3 times", "@@ 2", '"moved"', "nearest"])
-    expect(whole).toContain(told);
+  for (const report of ["planted-77aa", "lines 3, 4", "occurs 3 times", "@@ 2", '"moved"', "nearest"])
+    expect(whole).toContain(report);
 });
 
 test("REQ-I4: a policy that forbids to read a file forbids what the answers of writes tell of it", async () => {

@@ -91,15 +91,14 @@ describe.each(ofThisKernel)("FAIL-J12 links and .. in arguments, in $name", (set
     expect(readdirSync(join(workspace.root, ".github/workflows")).sort()).toEqual(["ci.yml", "d"]);
   });
 
-  test.each([
-    "git -C l/.. log -1 --format=%h",
-    "git -C sub/l2/.. status --short",
-    "ls l/..",
-  ])("%s reaches nothing that is closed, and runs", async (line) => {
-    await using workspace = await repository();
-    await using commands = tools(setting, workspace.root);
-    expect(await commands.use("run_cmd", line)).toContain('"exit_code":0');
-  });
+  test.each(["git -C l/.. log -1 --format=%h", "git -C sub/l2/.. status --short", "ls l/.."])(
+    "%s reaches nothing that is closed, and runs",
+    async (line) => {
+      await using workspace = await repository();
+      await using commands = tools(setting, workspace.root);
+      expect(await commands.use("run_cmd", line)).toContain('"exit_code":0');
+    },
+  );
 
   test("REQ-X10 without a sandbox, the server's own state is refused behind a link, too", async () => {
     if (setting.tier !== "plain") return;
@@ -120,7 +119,7 @@ describe.each(sandboxes)("FAIL-J12 what exists outside the roots, in $name", (se
     await using commands = tools(setting, workspace.root);
     const ask = async (line: string): Promise<unknown> =>
       commands.use("run_cmd", line).catch((thrown: Error) => thrown.message);
-    const told = (answer: unknown): string =>
+    const report = (answer: unknown): string =>
       String(answer).replaceAll(/here|gone|_\w+|\d+|Permission denied|No such file or directory/g, "…");
     const up = `../${basename(outside.root)}`;
     for (const path of [`${outside.root}/NAME/id_rsa`, `${up}/NAME/.env`, "out/NAME/id_rsa", "NAME"])
@@ -128,7 +127,7 @@ describe.each(sandboxes)("FAIL-J12 what exists outside the roots, in $name", (se
         const [there, missing] = ["here", "gone"].map((name) =>
           ask(`${command}${path.replace("NAME", name)}`),
         );
-        expect(told(await there), path).toBe(told(await missing));
+        expect(report(await there), path).toBe(report(await missing));
       }
   });
 });

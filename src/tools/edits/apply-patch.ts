@@ -1,8 +1,8 @@
 import { LlmcError } from "../../base/error.ts";
 import { ellipsize, quoteForMessage } from "../../base/text.ts";
-import type { TellFromDisk } from "./disk-text.ts";
 import { nearestMatch } from "./nearest-match.ts";
 import type { FilePatch } from "./parse-patch.ts";
+import type { Reveal } from "./reveal.ts";
 
 /** The lines of the text, and whether the last one lacks a newline. */
 const splitText = (text: string): { readonly lines: string[]; readonly lacksNewline: boolean } => {
@@ -70,9 +70,9 @@ const hunkMismatch = (
   number: number,
   lines: readonly string[],
   wanted: readonly string[],
-  tell: TellFromDisk,
+  reveal: Reveal,
 ): LlmcError => {
-  const near = tell(() => findNearest(lines, wanted));
+  const near = reveal(() => findNearest(lines, wanted));
   const hint = near?.hint ?? "Read the file again and create the patch from its current content.";
   return new LlmcError(
     "text_not_found",
@@ -89,7 +89,7 @@ const misplaced = (path: string, number: number): LlmcError =>
   );
 
 /** Finds the hunks of one file, each after the one before. */
-const createLocator = (lines: readonly string[], path: string, tell: TellFromDisk) => {
+const createLocator = (lines: readonly string[], path: string, reveal: Reveal) => {
   let compared = 0;
   const matchesAt = (at: number, wanted: readonly string[], number: number): boolean => {
     if (at < 0 || at + wanted.length > lines.length) return false;
@@ -103,7 +103,7 @@ const createLocator = (lines: readonly string[], path: string, tell: TellFromDis
   return (expected: number, from: number, wanted: readonly string[], number: number): number => {
     // What removes nothing and has no context belongs exactly where it says.
     if (wanted.length === 0) {
-      if (expected < from) throw hunkMismatch(path, number, lines, wanted, tell);
+      if (expected < from) throw hunkMismatch(path, number, lines, wanted, reveal);
       return Math.min(lines.length, expected);
     }
     if (expected >= from && matchesAt(expected, wanted, number)) return expected;
@@ -111,9 +111,9 @@ const createLocator = (lines: readonly string[], path: string, tell: TellFromDis
     for (let at = from; at + wanted.length <= lines.length && matches.length < 2; at++)
       if (matchesAt(at, wanted, number)) matches.push(at);
     const [only, another] = matches;
-    if (only === undefined) throw hunkMismatch(path, number, lines, wanted, tell);
+    if (only === undefined) throw hunkMismatch(path, number, lines, wanted, reveal);
     if (another !== undefined) {
-      const where = tell(() => ` (lines ${only + 1}, ${another + 1}, …)`) ?? "";
+      const where = reveal(() => ` (lines ${only + 1}, ${another + 1}, …)`) ?? "";
       throw new LlmcError(
         "text_ambiguous",
         `Hunk ${number} of ${quoteForMessage(path)} matches several positions${where} but not its own; nothing was written.`,
@@ -141,10 +141,10 @@ export interface PatchedText {
 }
 
 /** Applies the hunks of one file. Every context and removed line must match exactly; line endings are kept. */
-export const applyHunks = (text: string, { path, hunks }: FilePatch, tell: TellFromDisk): PatchedText => {
+export const applyHunks = (text: string, { path, hunks }: FilePatch, reveal: Reveal): PatchedText => {
   const { lines, lacksNewline } = splitText(text);
   const ending = lines.length > 0 && lines.every((line) => line.endsWith("\r")) ? "\r" : "";
-  const locate = createLocator(lines, path, tell);
+  const locate = createLocator(lines, path, reveal);
   const out: string[] = [];
   const moved: MovedHunk[] = [];
   let taken = 0;
@@ -175,7 +175,7 @@ export const applyHunks = (text: string, { path, hunks }: FilePatch, tell: TellF
     }
     taken = cursor;
     if (cursor === lines.length) {
-      if (hunk.oldLacksNewline && !lacksNewline) throw hunkMismatch(path, i + 1, lines, wanted, tell);
+      if (hunk.oldLacksNewline && !lacksNewline) throw hunkMismatch(path, i + 1, lines, wanted, reveal);
       bare =
         hunk.newLacksNewline || (lacksNewline && !hunk.oldLacksNewline && hunk.lines.at(-1)?.mark === " ");
     }
@@ -183,6 +183,6 @@ export const applyHunks = (text: string, { path, hunks }: FilePatch, tell: TellF
   takeUpTo(lines.length);
   return {
     text: out.length === 0 ? "" : out.join("\n") + (bare ? "" : "\n"),
-    moved: tell(() => moved) ?? [],
+    moved: reveal(() => moved) ?? [],
   };
 };

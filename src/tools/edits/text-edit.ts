@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { createTextSearch } from "../../base/text-search.ts";
-import type { TellFromDisk } from "./disk-text.ts";
 import { nearestMatch } from "./nearest-match.ts";
+import type { Reveal } from "./reveal.ts";
 
 export interface TextEdit {
   readonly oldText: string;
@@ -16,7 +16,7 @@ export interface EditLimits {
   readonly maxChars: number;
   readonly signal?: AbortSignal | undefined;
   /** Who may not read the file is told no more than whether the edit fits. */
-  readonly tell: TellFromDisk;
+  readonly reveal: Reveal;
 }
 
 /** Positions listed when a text occurs more often than expected. */
@@ -35,10 +35,10 @@ const STEPS_PER_REPLACEMENT = 16;
 const PART_CHARS = 256 * 1024;
 
 /** Counts the work of a call as it is done. */
-const createWork = ({ signal, tell }: Pick<EditLimits, "signal" | "tell">) => {
+const createWork = ({ signal, reveal }: Pick<EditLimits, "signal" | "reveal">) => {
   let steps = 0;
   return {
-    tell,
+    reveal,
     spend: (some: number): void => {
       steps += some;
       if (steps > MAX_STEPS) throw tooMuchWork();
@@ -88,8 +88,8 @@ const linesAt = async (text: string, positions: readonly number[], work: Work): 
   return lines;
 };
 
-const notFound = (text: string, wanted: string, label: string, tell: TellFromDisk): LlmcError => {
-  const near = tell(() => nearestMatch(text, wanted));
+const notFound = (text: string, wanted: string, label: string, reveal: Reveal): LlmcError => {
+  const near = reveal(() => nearestMatch(text, wanted));
   return new LlmcError("text_not_found", `${label}old_text is not in the file; nothing was written.`, {
     hint:
       near === undefined
@@ -196,7 +196,7 @@ const replaceExactly = async (
   }
   if (count === 0) return undefined;
   if (count !== expectedReplacements) {
-    const lines = await work.tell(() => linesAt(text, first, work));
+    const lines = await work.reveal(() => linesAt(text, first, work));
     throw ambiguous(lines && { found: count, lines }, expectedReplacements, label);
   }
   return joined.join("") + pieces.join("") + text.slice(from);
@@ -227,7 +227,7 @@ const applyOne = async (
     const changed = await replaceExactly(text, edit, work, label);
     if (changed !== undefined) return changed;
   }
-  throw notFound(text, asked.oldText, label, work.tell);
+  throw notFound(text, asked.oldText, label, work.reveal);
 };
 
 /** Applies edits one after the other, each to the result of the one before; throws at the first that does not match. */
