@@ -32,6 +32,9 @@ import {
 
 type DecisionLog = CallState["log"];
 
+/** What a tool that writes tells of a file is read from it. */
+const READ_FILE = actionOf({ name: "read_file", effect: "read" });
+
 const checkTool = (state: CallState, tool: Called): void => {
   const action = actionOf(tool);
   check(state, {
@@ -198,10 +201,14 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
     const state = { parts, origin, called, args, log };
     return { ...state, resumed: resume(state) };
   };
+  const mayReadFiles = (caller: Caller): boolean =>
+    explain(wholeSubject(READ_FILE, parts.workspace), caller).outcome === "allow";
+
   const withPermits = <R extends Origin>(request: R, state: CallState, tool?: Called): R => ({
     ...originForTool(request, state.resumed),
     caller: {
       ...request.caller,
+      mayRead: () => mayReadFiles(request.caller),
       permit: (program) => checkProgram(state, program),
       permitFiles: checkFiles(state),
       permitHost: checkHost(state),

@@ -16,9 +16,19 @@ const STARTUP_GLOBS: readonly string[] = [
   ...[".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc"],
   ...["**/.config/fish/**", ".tmux.conf", ".screenrc", ".mise/", ".tool-versions"],
   ...[".mise.toml", ".mise.*.toml", "mise.toml", "mise.*.toml", "**/.config/mise/**", "**/.config/mise.toml"],
+  ...["mise/config.toml", ".miserc.toml", ".bsp/", ".crush.json"],
   // Debuggers, interpreters and package managers that read a file of the folder they are started in.
   ...[".gdbinit", ".lldbinit", ".pdbrc", ".pdbrc.py", ".irbrc", ".pryrc", ".Rprofile"],
-  ...[".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "**/.cargo/config", "**/.cargo/config.toml"],
+  ...[".Renviron", ".RData", ".iex.exs", ".ghci", ".ocamlinit"],
+  ...[
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pnpmfile.cjs",
+    ".pnpmfile.mjs",
+    "**/.cargo/config",
+    "**/.cargo/config.toml",
+  ],
   ...[
     "**/.bundle/config",
     "**/.mvn/extensions.xml",
@@ -27,7 +37,7 @@ const STARTUP_GLOBS: readonly string[] = [
     ".bazelrc",
   ],
   // Git, where the workspace is somebody's home, and other programs that keep versions.
-  ...[".gitconfig", "**/.config/git/**", "**/.hg/hgrc", "**/.hg/hgrc-not-shared", "**/.jj/repo/config.toml"],
+  ...[".gitconfig", "**/.config/git/**"],
   // CI and hook managers.
   ...["**/.github/workflows/**", "**/.github/actions/**", ".circleci/", ".buildkite/", ".woodpecker/"],
   ...[
@@ -50,6 +60,7 @@ const STARTUP_GLOBS: readonly string[] = [
     ".lefthook.{yml,yaml,toml,json}",
     ".lefthook-local.{yml,yaml,toml,json}",
     ".pre-commit-config.yaml",
+    "prek.toml",
   ],
 ];
 

@@ -1,4 +1,4 @@
-import { subcommandOf } from "./command-git.ts";
+import { splitGit } from "./command-git.ts";
 
 /**
  * Without a sandbox, hides secrets by name from programs that search folders recursively (FAIL-J12), by adding the
@@ -55,16 +55,54 @@ export type Exclusion =
   | { readonly kind: "arguments"; readonly args: readonly string[] }
   | { readonly kind: "refused"; readonly why: "recursive" | "links" };
 
+const PATCHES = String.raw`-(?!-)\S*p|--p(at?c?h?)?$`;
+
+/**
+ * The sub-commands that certainly print no content of the work tree, and the arguments of some with which they might: a
+ * patch to choose from, or the changes that a commit would have. What git keeps is no content of the work tree.
+ */
+const PRINTS_NO_CONTENT: ReadonlyMap<string, RegExp | undefined> = new Map<string, RegExp | undefined>([
+  ...(
+    "log show whatchanged diff-tree range-diff reflog cat-file verify-pack " +
+    "ls-files ls-tree rev-parse rev-list describe name-rev for-each-ref show-ref merge-base count-objects " +
+    "check-ignore check-attr check-mailmap check-ref-format cherry show-branch shortlog var version " +
+    "branch tag remote worktree notes symbolic-ref config " +
+    "clean sparse-checkout switch commit-tree hash-object merge-tree mktag mktree pack-refs prune prune-packed " +
+    "replace unpack-objects update-index update-ref write-tree format-patch init mv pack-objects " +
+    "bundle commit-graph gc merge-file multi-pack-index repack rm read-tree am fsck cherry-pick revert merge apply " +
+    "rebase ls-remote push fetch pull clone"
+  )
+    .split(" ")
+    .map((name) => [name, undefined] as const),
+  ...["reset", "restore", "checkout"].map((name) => [name, new RegExp(`^(${PATCHES})`)] as const),
+  ...["add", "stage"].map((name) => [name, new RegExp(`^(${PATCHES}|-(?!-)\\S*[ie]|--[ie])`)] as const),
+  ["commit", new RegExp(`^(${PATCHES}|-(?!-)\\S*v|--v|--int)`)],
+]);
+
+/** The arguments of `status` that only choose which names it prints, and how. */
+const NAMES_OF_STATUS =
+  /^(-[sbz]+|-u(no|normal|all)?|--(short|branch|long|null|show-stash|ignored|porcelain|untracked-files|ignore-submodules|find-renames|column)(=.*)?|--(no-)?(ahead-behind|renames)|--no-column)$/;
+
+const certainlyPrintsNoContent = (subcommand: string, rest: readonly string[]): boolean => {
+  if (subcommand === "status") {
+    const end = rest.indexOf("--");
+    const options = (end < 0 ? rest : rest.slice(0, end)).filter((arg) => arg.startsWith("-"));
+    return options.every((arg) => NAMES_OF_STATUS.test(arg));
+  }
+  if (subcommand === "stash") return rest[0] === "list";
+  const unless = PRINTS_NO_CONTENT.get(subcommand);
+  return PRINTS_NO_CONTENT.has(subcommand) && !rest.some((arg) => unless?.test(arg) === true);
+};
+
 /** What git shows of files that it does not keep, or not as they are now. */
 export const gitShowsSecrets = (
   args: readonly string[],
   secrets: { readonly untracked: boolean; readonly changed: boolean },
 ): boolean => {
-  const subcommand = subcommandOf(args);
-  if (!["grep", "diff", "diff-files", "diff-index", "status", "stash", "blame"].includes(subcommand ?? ""))
-    return false;
-  const goesBeyond = args.some((arg) => /^--(u|no-i|no-e)/.test(arg));
-  return (secrets.changed && subcommand !== "status") || (secrets.untracked && goesBeyond);
+  const { subcommand, rest } = splitGit(args);
+  if (subcommand === undefined || certainlyPrintsNoContent(subcommand, rest)) return false;
+  const goesBeyond = rest.some((arg) => /^--(u|no-i|no-e)/.test(arg));
+  return secrets.changed || (secrets.untracked && goesBeyond);
 };
 
 /** `names` are the base names of secrets and of the server's own folders in the roots; `args` the arguments after the program. Whoever knows no way to exclude names from a program says whether it is given a folder in which there are some. */

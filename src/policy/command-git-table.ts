@@ -268,6 +268,8 @@ export const GIT_NO_PROGRAMS = [
   "interactive.diffFilter=cat",
   "log.showSignature=false",
   "commit.gpgSign=false",
+  // The answer to a commit that would change nothing is a status, and with this one the changed lines.
+  "commit.verbose=false",
   "tag.gpgSign=false",
   "protocol.ext.allow=never",
   // From another directory, a remote's settings name the program to run.

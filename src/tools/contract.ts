@@ -58,6 +58,8 @@ export interface Caller {
   readonly owner: string;
   /** The effects this caller may have. */
   readonly may: ReadonlySet<string>;
+  /** Whether the caller may read files, as `read_file` does, without asking anybody; set by the pipe for each call. */
+  readonly mayRead?: () => boolean;
   /** What policy and the user say to a program that a port is about to start; set by the pipe for each call. */
   readonly permit?: CommandSession["permit"];
   /** The same to files that a command line reads or writes by itself. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { LlmcError } from "../base/error.ts";
+import { revealFromDisk } from "./disk-text.ts";
 import { smallDiff } from "./edits/small-diff.ts";
 import { applyEdits, type TextEdit } from "./edits/text-edit.ts";
 import { shaInput, shortSha } from "./sha.ts";
@@ -43,8 +44,10 @@ export const linuxFsEdit = defineTool({
   run: async (
     { path, old_text, new_text, expected_replacements, edits, expected_sha256 },
     { writes },
-    { signal },
+    call,
   ) => {
+    const { signal } = call;
+    const reveal = revealFromDisk(call);
     const isSingle = old_text !== undefined && new_text !== undefined;
     if (isSingle === (edits !== undefined)) {
       throw new LlmcError("invalid_args", "Give either old_text and new_text, or edits.", {
@@ -58,8 +61,8 @@ export const linuxFsEdit = defineTool({
     const written = await writes.update(
       path,
       async (text, maxChars) => {
-        const changed = await applyEdits(text, wanted, { maxChars, signal });
-        diff = smallDiff(text, changed);
+        const changed = await applyEdits(text, wanted, { maxChars, signal, reveal });
+        diff = reveal(() => smallDiff(text, changed)) ?? "";
         return changed;
       },
       { expectedSha256: expected_sha256 ?? undefined },

@@ -2,22 +2,24 @@ import { z } from "zod";
 import { LlmcError } from "../base/error.ts";
 import { quoteForMessage } from "../base/text.ts";
 import type { FileChange } from "../host/write/contract.ts";
+import { revealFromDisk } from "./disk-text.ts";
 import { applyHunks, type MovedHunk } from "./edits/apply-patch.ts";
 import { type FilePatch, parsePatch } from "./edits/parse-patch.ts";
+import type { Reveal } from "./edits/reveal.ts";
 import { defineTool } from "./tool.ts";
 
 /** A change may be computed more than once; the last one is what was written. */
 type OnMoved = (moved: readonly MovedHunk[]) => void;
 
-const toChange = (patch: FilePatch, onMoved: OnMoved): FileChange => {
+const toChange = (patch: FilePatch, reveal: Reveal, onMoved: OnMoved): FileChange => {
   const change = (text: string): string => {
-    const patched = applyHunks(text, patch);
+    const patched = applyHunks(text, patch, reveal);
     onMoved(patched.moved);
     return patched.text;
   };
   switch (patch.kind) {
     case "create":
-      return { kind: "create", path: patch.path, text: applyHunks("", patch).text };
+      return { kind: "create", path: patch.path, text: applyHunks("", patch, reveal).text };
     case "delete":
       return {
         kind: "delete",
@@ -96,12 +98,13 @@ export const repoWritePatch = defineTool({
     }),
     meta: z.object({ dry_run: z.boolean() }),
   }),
-  run: async ({ patch, dry_run }, { writes }, { signal }) => {
+  run: async ({ patch, dry_run }, { writes }, call) => {
     const patches = parsePatch(patch);
     refuseTwice(patches);
     const moved = new Map<FilePatch, readonly MovedHunk[]>();
-    const changes = patches.map((file) => toChange(file, (hunks) => void moved.set(file, hunks)));
-    await writes.applyAll(changes, { dryRun: dry_run }, signal);
+    const reveal = revealFromDisk(call);
+    const changes = patches.map((file) => toChange(file, reveal, (hunks) => void moved.set(file, hunks)));
+    await writes.applyAll(changes, { dryRun: dry_run }, call.signal);
     const files = patches.map((file) => {
       const { path, kind, hunks } = file;
       const elsewhere = moved.get(file) ?? [];

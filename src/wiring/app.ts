@@ -214,6 +214,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     settings: memoize(config, ({ mcp }) => auditSettings(mcp.audit)),
     log,
   });
+  void trail.announceRefusal().catch(() => {});
   const refusals = createRefusals({ audit: trail, log, now });
   const maxCacheBytes = () => config().mcp.performance.cache_size_mb * 1024 * 1024;
   const caches = createCaches({ maxBytes: maxCacheBytes, now });

@@ -12,6 +12,8 @@ interface AuditParts {
 }
 
 export interface ClosableAuditTrail extends AuditTrail {
+  /** Logs at the start why no call will be recorded, where the workspace has brought something in the place of the trail. */
+  announceRefusal(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -49,6 +51,16 @@ export const createAudit = ({ root, userState, settings, log }: AuditParts): Clo
     recordRead: (make) => loaded()?.recordRead(make),
     missed: () => trail?.missed() ?? 0,
     check: () => trail?.check(),
+    announceRefusal: async () => {
+      if (!settings().enabled) return;
+      const { refusedRecords } = await import("../host/audit/store.ts");
+      const refused = refusedRecords({ workspace: root, userState });
+      if (refused !== undefined)
+        log.error(
+          { reason: refused.message, fix: refused.hint ?? "" },
+          "calls will be refused: they cannot be recorded",
+        );
+    },
     close: async () => {
       await loading;
       await trail?.close();

@@ -1,6 +1,17 @@
-import { cpSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { refusedRecords } from "../../src/host/audit/store.ts";
 import { type AuditStand, auditStand } from "../audit.ts";
 import { auditEntry } from "../audit-entry.ts";
 import { isFull, rounds } from "../rounds.ts";
@@ -219,5 +230,33 @@ it("REQ-O5 FAIL-J6 FAIL-J11 a link in the place of a file or of the folder is re
   symlinkSync(join(stand.paths.workspace, "elsewhere"), stand.records);
   await expect(stand.verify()).rejects.toThrow("is a link");
   const trail = stand.open();
-  expect(() => trail.record(auditEntry(1))).toThrow("cannot be written");
+  expect(() => trail.record(auditEntry(1))).toThrow("The workspace's .llmc/audit is a link");
 });
+
+it.each([
+  ["a link as .llmc/audit", ".llmc/audit", (at: string) => symlinkSync("/tmp", at), "is a link"],
+  ["a link to nothing", ".llmc/audit", (at: string) => symlinkSync("nowhere", at), "is a link"],
+  ["a file as .llmc/audit", ".llmc/audit", (at: string) => writeFileSync(at, "x"), "is not a folder"],
+  ["a pipe as .llmc/audit", ".llmc/audit", (at: string) => execFileSync("mkfifo", [at]), "is not a folder"],
+  ["a link as .llmc", ".llmc", (at: string) => symlinkSync("/tmp", at), "is a link"],
+  ["a file as .llmc", ".llmc", (at: string) => writeFileSync(at, "x"), "is not a folder"],
+] as const)(
+  "FAIL-J6 of a workspace that brings %s, each answer names it, and what to do",
+  (_what, name, make, why) => {
+    const stand = auditStand();
+    const at = join(stand.paths.workspace, name);
+    rmSync(join(stand.paths.workspace, ".llmc"), { recursive: true, force: true });
+    mkdirSync(join(at, ".."), { recursive: true });
+    make(at);
+    expect(refusedRecords(stand.paths)?.message).toContain(`${name} ${why}`);
+    const trail = stand.open();
+    for (const number of [1, 2])
+      expect(() => trail.record(auditEntry(number))).toThrow(
+        expect.objectContaining({
+          code: "audit_unavailable",
+          message: expect.stringContaining(`The workspace's ${name} ${why}`),
+          hint: expect.stringContaining(`remove ${name}`),
+        }),
+      );
+  },
+);

@@ -128,13 +128,17 @@ const mayWait = ({ chain, missed, parts }: Trail): boolean => {
   return chain !== undefined && missed === 0 && enabled && !sync;
 };
 
+/** What is in the place of the trail's folder is no matter of space: the answer names it, and what to do. */
 const unavailable = (code: string, cause: unknown): LlmcError =>
   exhausted(code, cause) ??
   new LlmcError(
     "audit_unavailable",
-    `The audit trail cannot be written (${code}), so what must be recorded is not done.`,
+    `The audit trail cannot be written (${code}), so what must be recorded is not done.${cause instanceof LlmcError ? ` ${cause.message}` : ""}`,
     {
-      hint: `The operator has to free space, or make ${RECORDS} and the user's state folder writable.`,
+      hint:
+        cause instanceof LlmcError && cause.hint !== undefined
+          ? cause.hint
+          : `The operator has to free space, or make ${RECORDS} and the user's state folder writable.`,
       cause,
     },
   );

@@ -1,10 +1,11 @@
 import { createHash, createHmac, createSecretKey } from "node:crypto";
+import { LlmcError } from "../../base/error.ts";
 import { isMissing } from "../../base/system-error.ts";
 import type { Sign } from "../../observe/audit/chain.ts";
 import { STATE_DIR } from "../../policy/paths.ts";
 import { makeOwnFolder, type OwnFolder, openOwnFolder } from "../own-files/own-folder.ts";
 import { openSecretKey, openUserState } from "../own-files/secret-key.ts";
-import { makeOuterStateFolder, openOuterStateFolder } from "../own-files/state-folder.ts";
+import { judged, makeOuterStateFolder, openOuterStateFolder } from "../own-files/state-folder.ts";
 
 const FOLDER = "audit";
 
@@ -65,7 +66,9 @@ const storeOf = (records: OwnFolder | undefined, heads: OwnFolder, key: AuditKey
 
 /** For whoever writes records. To be closed after use. */
 export const makeAuditStore = (paths: AuditPaths, key: AuditKey): AuditStore & { records: OwnFolder } => {
-  const records = within(makeOuterStateFolder(paths.workspace), (at) => makeOwnFolder(`${at}/${FOLDER}`));
+  const records = within(makeOuterStateFolder(paths.workspace), (at) =>
+    judged(() => makeOwnFolder(`${at}/${FOLDER}`), RECORDS),
+  );
   try {
     return { ...storeOf(records, makeHeads(paths), key), records };
   } catch (error) {
@@ -76,10 +79,22 @@ export const makeAuditStore = (paths: AuditPaths, key: AuditKey): AuditStore & {
 
 const openRecords = ({ workspace }: AuditPaths): OwnFolder | undefined => {
   try {
-    return within(openOuterStateFolder(workspace), (at) => openOwnFolder(`${at}/${FOLDER}`));
+    return within(openOuterStateFolder(workspace), (at) =>
+      judged(() => openOwnFolder(`${at}/${FOLDER}`), RECORDS),
+    );
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
+  }
+};
+
+/** Why records cannot be kept in a workspace that brings a `.llmc` of its own; undefined where they can. */
+export const refusedRecords = (paths: AuditPaths): LlmcError | undefined => {
+  try {
+    openRecords(paths)?.close();
+    return undefined;
+  } catch (error) {
+    return error instanceof LlmcError ? error : undefined;
   }
 };
 

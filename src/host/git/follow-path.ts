@@ -32,10 +32,14 @@ const OF_THE_PROCESS = /^\/(proc|dev)\/(?!null$)/;
 /** A name and then `..`: whoever puts a link in the place of what has that name decides where it leads. */
 const CLIMBS_BACK = /(?:^|\/)(?!\.{0,2}(?:\/|$))[^/]+\/(?:\.?\/)*\.\.(?:\/|$)/;
 
+/** A written path from a folder, left as it is: the kernel takes `..` after a link for where the link leads. */
+export const joinPath = (folder: string, written: string): string =>
+  posix.isAbsolute(written) ? written : `${folder}/${written}`;
+
 /** A path as it is written somewhere, from a folder as the kernel sees it: after a link, `..` is where the link leads. */
 export const pathFrom = (folder: string, written: string): string => {
   if (CLIMBS_BACK.test(written)) throw unfollowable(written);
-  return posix.isAbsolute(written) ? written : `${folder}/${written}`;
+  return joinPath(folder, written);
 };
 
 interface Followed {
@@ -46,9 +50,10 @@ interface Followed {
 
 /**
  * Where a path leads, or would lead once something is there: links that lead to nothing are followed as well. One walk from
- * the top, which ends at the first part that is missing. As for the kernel, `..` is where the link before it leads.
+ * the top, which ends at the first part that is missing. As for the kernel, `..` is where the link before it leads. A link
+ * whose target climbs back over a name is refused where it is to stay where it leads ("steady link").
  */
-export const follow = (path: string): Followed => {
+export const follow = (path: string, allowed: "steady link" | "any link" = "steady link"): Followed => {
   const links: string[] = [];
   let here = "/";
   const parts = path.split("/").reverse();
@@ -67,7 +72,7 @@ export const follow = (path: string): Followed => {
     else {
       links.push(next);
       const target = readlinkSync(next);
-      if (CLIMBS_BACK.test(target)) throw unfollowable(next);
+      if (allowed === "steady link" && CLIMBS_BACK.test(target)) throw unfollowable(next);
       if (target.startsWith("/")) here = "/";
       parts.push(...target.split("/").reverse());
     }

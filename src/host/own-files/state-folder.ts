@@ -22,20 +22,21 @@ export interface StateLocation {
   readonly outerFolder?: string | undefined;
 }
 
-const refused = (error: UnsafeFolder): LlmcError =>
-  new LlmcError("unavailable", `The workspace's ${STATE_DIR} ${error.reason}, so nothing is kept there.`, {
+const refused = (error: UnsafeFolder, name: string): LlmcError =>
+  new LlmcError("unavailable", `The workspace's ${name} ${error.reason}, so nothing is kept there.`, {
     hint:
-      `llmc keeps its state only in a folder of its own user that nobody else can write: remove ${STATE_DIR}, ` +
+      `llmc keeps its state only in a folder of its own user that nobody else can write: remove ${name}, ` +
       `or make it yours (chown, chmod go-w).`,
     retryable: false,
     cause: error,
   });
 
-const judged = (open: () => OwnFolder): OwnFolder => {
+/** A folder at or below `.llmc`, by its name in the workspace: one that somebody else brought is refused. */
+export const judged = (open: () => OwnFolder, name: string = STATE_DIR): OwnFolder => {
   try {
     return open();
   } catch (error) {
-    throw error instanceof UnsafeFolder ? refused(error) : error;
+    throw error instanceof UnsafeFolder ? refused(error, name) : error;
   }
 };
 

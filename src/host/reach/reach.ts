@@ -2,6 +2,7 @@ import { lstatSync, type Stats } from "node:fs";
 import { posix } from "node:path";
 import { CONFIG_FILE } from "../../base/paths.ts";
 import { compileDenylist, type Denylist, leadingFolders } from "../../policy/denylist.ts";
+import { isInOtherRepository } from "../../policy/other-repositories.ts";
 import {
   insideRoots,
   judgeReal,
@@ -227,7 +228,7 @@ export const createReach = (options: ReachOptions): CallerReach => {
         obeyedPaths ??= obeyedPathsFor(options, rules);
         return obeyedPaths;
       },
-      isStartup: (path) => isStartupName(path, bases),
+      isStartup: (path) => isInOtherRepository(path, bases) || isStartupName(path, bases),
       isWithheld,
       entryKind,
       gitConfiguration: createGitConfiguration(rules, options.obeyedBeside),

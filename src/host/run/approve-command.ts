@@ -6,6 +6,7 @@ import { insideRoots } from "../../policy/paths.ts";
 import { SYSTEM_PATH } from "../os/system-programs.ts";
 import { createAccess } from "../reach/access.ts";
 import type { CallerReach } from "../reach/reach.ts";
+import { endsInside, reachedPath } from "../reach/reached-path.ts";
 import { findRipgrep } from "../search/ripgrep.ts";
 import { foldersGitReadsFrom, refuseOutside, refuseSecrets } from "./argument-paths.ts";
 import type { CommandCall, CommandRunner } from "./contract.ts";
@@ -92,22 +93,22 @@ export const createApproval = (options: ApprovalOptions) => {
       const [, ...args] = requestedArgv;
       const tier = await options.runner.tier();
       const folders = name === "git" ? foldersGitReadsFrom(args, realPath, reach) : [realPath];
-      refuseSecrets(args, folders, reach, tier);
+      const [, gitFolder = realPath] = folders;
+      refuseSecrets(args, folders, reach, { tier, readPaths: settings.readPaths });
       if (tier === "plain") {
         refuseOutside(args, realPath, reach, settings.readPaths);
         // Where git goes first, by `-C`, it takes the arguments of its sub-command from there.
-        if (name === "git")
-          refuseOutside(splitGit(args).rest, folders[1] ?? realPath, reach, settings.readPaths);
+        if (name === "git") refuseOutside(splitGit(args).rest, gitFolder, reach, settings.readPaths);
       }
       // A sandbox has no such folder, so that git would make it nowhere and say nothing.
-      if (name === "git") refuseOutside(foldersMade(args), folders[1] ?? realPath, reach, settings.readPaths);
+      if (name === "git") refuseOutside(foldersMade(args), gitFolder, reach, settings.readPaths);
       const judged = judgeCommand({
         argv: [startPath, ...args],
         executable,
         name,
         allowlist: settings.allowlist,
         powers: settings.powers,
-        isInside: (path) => insideRoots(posix.resolve(realPath, path), roots),
+        isInside: (path) => endsInside(reachedPath(realPath, path), (one) => insideRoots(one, roots)),
       });
       if (!judged.allowed) {
         // Nobody is asked for a power that git could not use: a repository that is refused stays refused.

@@ -13,10 +13,10 @@ import type { judgeCommand } from "../../policy/commands.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { gitDirOf } from "../git/git-dir.ts";
 import { repositoriesAbove } from "../git/obeyed-elsewhere.ts";
-import { resolveLinks } from "../reach/path-rules.ts";
 import type { Reach } from "../reach/reach.ts";
 import {
   foldersGitReadsFrom,
+  gitStart,
   refuseGitDirectories,
   refuseRecursive,
   refuseStartupFiles,
@@ -60,12 +60,10 @@ const refuseUnseenWorkTrees = (
 };
 
 /** Where git looks for its repository, by real paths; what leaves the roots is refused in every tier. */
-const resolveGitStart = (cwd: string, steps: readonly string[], { rules }: Reach): string => {
-  const folder = steps.reduce((from, step) => {
-    const next = posix.resolve(from, step);
-    return resolveLinks(next)?.real ?? next;
-  }, cwd);
-  if (!insideRoots(folder, rules.roots)) throw pathDenied(steps.join(" -C "), "outside", rules);
+const resolveGitStart = (args: readonly string[], cwd: string, { rules }: Reach): string => {
+  const folder = gitStart(args, cwd);
+  if (folder === undefined || !insideRoots(folder, rules.roots))
+    throw pathDenied(changedFolders(args).join(" -C "), "outside", rules);
   return folder;
 };
 
@@ -105,7 +103,7 @@ export interface Scanned {
 
 /** The folder that git starts from, and the repository that it finds there. `-C` moves git before it looks for one. */
 export const locateRepository = ({ args, cwd, reach }: Pick<ProfileCall, "args" | "cwd" | "reach">) => {
-  const folder = resolveGitStart(cwd, changedFolders(args), reach);
+  const folder = resolveGitStart(args, cwd, reach);
   const repository = findRepository(folder, reach.rules.roots);
   if (repository !== undefined) {
     checkRepository(repository, [...reach.rules.roots, ...reach.gitDirectories]);

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { changedFolders, mayChangeWorkTree } from "../../policy/command-git.ts";
+import { mayChangeWorkTree } from "../../policy/command-git.ts";
 import { withoutCollected, withoutRefusedNames, withoutUnasked } from "../../policy/git-collected-paths.ts";
 import { withoutHeldPaths } from "../../policy/git-held-paths.ts";
 import { type HeldTarget, heldTarget } from "../../policy/git-held-targets.ts";
@@ -7,6 +7,7 @@ import { insideRoots } from "../../policy/paths.ts";
 import { closedFolders } from "../../policy/reach.ts";
 import type { CallerReach, Reach } from "../reach/reach.ts";
 import { type AfterRun, planAfterRun } from "./after-run.ts";
+import { gitStart } from "./argument-paths.ts";
 import type { GitRepository } from "./git/repository.ts";
 import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
 import { createHeldContents } from "./held-contents.ts";
@@ -114,7 +115,7 @@ const changeableArgs = (
   const changeable = withoutHeldPaths(args, () =>
     heldPaths(repository, profile, reach.rules.roots, findTracked),
   );
-  const from = changedFolders(args).reduce((folder, step) => posix.resolve(folder, step), cwd);
+  const from = gitStart(args, cwd) ?? cwd;
   const asked = withoutUnasked(
     changeable,
     () => unknownConfig(repository, reach, findTracked),

@@ -2,6 +2,7 @@ import { LlmcError } from "../../base/error.ts";
 import { ellipsize, quoteForMessage } from "../../base/text.ts";
 import { nearestMatch } from "./nearest-match.ts";
 import type { FilePatch } from "./parse-patch.ts";
+import type { Reveal } from "./reveal.ts";
 
 /** The lines of the text, and whether the last one lacks a newline. */
 const splitText = (text: string): { readonly lines: string[]; readonly lacksNewline: boolean } => {
@@ -52,25 +53,31 @@ const showPosition = (lines: readonly string[], at: number, wanted: readonly str
     .join("\n");
 };
 
+/** What a hunk may have meant. */
+const findNearest = (
+  lines: readonly string[],
+  wanted: readonly string[],
+): { readonly line: number; readonly hint: string } | undefined => {
+  const position = nearestPosition(lines, wanted);
+  if (position !== undefined)
+    return { line: position + 1, hint: `The nearest place:\n${showPosition(lines, position, wanted)}` };
+  const near = nearestMatch(lines.join("\n"), wanted.join("\n"));
+  return near && { line: near.line, hint: `The most similar text, from line ${near.line}:\n${near.shown}` };
+};
+
 const hunkMismatch = (
   path: string,
   number: number,
   lines: readonly string[],
   wanted: readonly string[],
+  reveal: Reveal,
 ): LlmcError => {
-  const position = nearestPosition(lines, wanted);
-  const near = position === undefined ? nearestMatch(lines.join("\n"), wanted.join("\n")) : undefined;
-  const line = position === undefined ? near?.line : position + 1;
-  const hint =
-    position !== undefined
-      ? `The nearest place:\n${showPosition(lines, position, wanted)}`
-      : near === undefined
-        ? "Read the file again and create the patch from its current content."
-        : `The most similar text, from line ${near.line}:\n${near.shown}`;
+  const near = reveal(() => findNearest(lines, wanted));
+  const hint = near?.hint ?? "Read the file again and create the patch from its current content.";
   return new LlmcError(
     "text_not_found",
     `Hunk ${number} of ${quoteForMessage(path)} does not match the file; nothing was written.`,
-    { hint, details: { hunk: number, ...(line === undefined ? {} : { nearest_line: line }) } },
+    { hint, details: { hunk: number, ...(near === undefined ? {} : { nearest_line: near.line }) } },
   );
 };
 
@@ -82,7 +89,7 @@ const misplaced = (path: string, number: number): LlmcError =>
   );
 
 /** Finds the hunks of one file, each after the one before. */
-const createLocator = (lines: readonly string[], path: string) => {
+const createLocator = (lines: readonly string[], path: string, reveal: Reveal) => {
   let compared = 0;
   const matchesAt = (at: number, wanted: readonly string[], number: number): boolean => {
     if (at < 0 || at + wanted.length > lines.length) return false;
@@ -96,7 +103,7 @@ const createLocator = (lines: readonly string[], path: string) => {
   return (expected: number, from: number, wanted: readonly string[], number: number): number => {
     // What removes nothing and has no context belongs exactly where it says.
     if (wanted.length === 0) {
-      if (expected < from) throw hunkMismatch(path, number, lines, wanted);
+      if (expected < from) throw hunkMismatch(path, number, lines, wanted, reveal);
       return Math.min(lines.length, expected);
     }
     if (expected >= from && matchesAt(expected, wanted, number)) return expected;
@@ -104,11 +111,12 @@ const createLocator = (lines: readonly string[], path: string) => {
     for (let at = from; at + wanted.length <= lines.length && matches.length < 2; at++)
       if (matchesAt(at, wanted, number)) matches.push(at);
     const [only, another] = matches;
-    if (only === undefined) throw hunkMismatch(path, number, lines, wanted);
+    if (only === undefined) throw hunkMismatch(path, number, lines, wanted, reveal);
     if (another !== undefined) {
+      const where = reveal(() => ` (lines ${only + 1}, ${another + 1}, …)`) ?? "";
       throw new LlmcError(
         "text_ambiguous",
-        `Hunk ${number} of ${quoteForMessage(path)} matches several positions (lines ${only + 1}, ${another + 1}, …) but not its own; nothing was written.`,
+        `Hunk ${number} of ${quoteForMessage(path)} matches several positions${where} but not its own; nothing was written.`,
         {
           hint: "Correct the line numbers, or add context lines.",
           details: { hunk: number },
@@ -133,10 +141,10 @@ export interface PatchedText {
 }
 
 /** Applies the hunks of one file. Every context and removed line must match exactly; line endings are kept. */
-export const applyHunks = (text: string, { path, hunks }: FilePatch): PatchedText => {
+export const applyHunks = (text: string, { path, hunks }: FilePatch, reveal: Reveal): PatchedText => {
   const { lines, lacksNewline } = splitText(text);
   const ending = lines.length > 0 && lines.every((line) => line.endsWith("\r")) ? "\r" : "";
-  const locate = createLocator(lines, path);
+  const locate = createLocator(lines, path, reveal);
   const out: string[] = [];
   const moved: MovedHunk[] = [];
   let taken = 0;
@@ -167,11 +175,14 @@ export const applyHunks = (text: string, { path, hunks }: FilePatch): PatchedTex
     }
     taken = cursor;
     if (cursor === lines.length) {
-      if (hunk.oldLacksNewline && !lacksNewline) throw hunkMismatch(path, i + 1, lines, wanted);
+      if (hunk.oldLacksNewline && !lacksNewline) throw hunkMismatch(path, i + 1, lines, wanted, reveal);
       bare =
         hunk.newLacksNewline || (lacksNewline && !hunk.oldLacksNewline && hunk.lines.at(-1)?.mark === " ");
     }
   });
   takeUpTo(lines.length);
-  return { text: out.length === 0 ? "" : out.join("\n") + (bare ? "" : "\n"), moved };
+  return {
+    text: out.length === 0 ? "" : out.join("\n") + (bare ? "" : "\n"),
+    moved: reveal(() => moved) ?? [],
+  };
 };

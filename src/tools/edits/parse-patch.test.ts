@@ -25,7 +25,7 @@ const diff = (before: string, after: string, context: number): string => {
 const applyFirst = (text: string, patch: string): PatchedText => {
   const [file] = parsePatch(patch);
   if (file === undefined) throw new Error("no file");
-  return applyHunks(text, file);
+  return applyHunks(text, file, (known) => known());
 };
 
 const applyAll = (text: string, patch: string): string => applyFirst(text, patch).text;
@@ -162,8 +162,8 @@ describe("REQ-F11: unified diffs", () => {
       ["update", "café.txt", undefined],
       ["create", "empty.txt", undefined],
     ]);
-    expect(files[2] && applyHunks("", files[2]).text).toBe("hello\nthere\n");
-    expect(files[1] && applyHunks("bye\n", files[1]).text).toBe("");
+    expect(files[2] && applyHunks("", files[2], (known) => known()).text).toBe("hello\nthere\n");
+    expect(files[1] && applyHunks("bye\n", files[1], (known) => known()).text).toBe("");
   });
 
   test.each([

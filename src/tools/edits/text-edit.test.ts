@@ -11,8 +11,9 @@ const edit = (oldText: string, newText: string, expectedReplacements = 1) => ({
 });
 
 const MAX_CHARS = 64 * 1024 * 1024;
+const reveal = <T>(known: () => T): T => known();
 const applyEdits = (text: string, edits: readonly TextEdit[]): Promise<string> =>
-  applyWithin(text, edits, { maxChars: MAX_CHARS });
+  applyWithin(text, edits, { maxChars: MAX_CHARS, reveal });
 
 describe("REQ-F5: find and replace", () => {
   test("one, several in a row, and a counted number", async () => {
@@ -80,16 +81,20 @@ describe("FAIL-J6: edits are bounded before memory is taken", () => {
   const tooLarge = expect.objectContaining({ code: "file_too_large" });
 
   test("a text that would outgrow the limit, in one step or on the way", async () => {
-    await expect(applyWithin("aaa", [edit("a", "aaaa", 3)], { maxChars: 11 })).rejects.toThrow(tooLarge);
-    await expect(applyWithin("aaa", [edit("a", "aaaa", 3)], { maxChars: 12 })).resolves.toHaveLength(12);
-    const there = edit("a", "a".repeat(10));
-    await expect(applyWithin("a", [there, edit("a".repeat(10), "a")], { maxChars: 9 })).rejects.toThrow(
-      /^Edit 1: /,
+    await expect(applyWithin("aaa", [edit("a", "aaaa", 3)], { maxChars: 11, reveal })).rejects.toThrow(
+      tooLarge,
     );
+    await expect(applyWithin("aaa", [edit("a", "aaaa", 3)], { maxChars: 12, reveal })).resolves.toHaveLength(
+      12,
+    );
+    const there = edit("a", "a".repeat(10));
+    await expect(
+      applyWithin("a", [there, edit("a".repeat(10), "a")], { maxChars: 9, reveal }),
+    ).rejects.toThrow(/^Edit 1: /);
   });
 
   test("line ends that are fitted count as well", async () => {
-    await expect(applyWithin("a\r\nb", [edit("a\nb", "a\n\n\nb")], { maxChars: 7 })).rejects.toThrow(
+    await expect(applyWithin("a\r\nb", [edit("a\nb", "a\n\n\nb")], { maxChars: 7, reveal })).rejects.toThrow(
       tooLarge,
     );
   });
@@ -175,7 +180,7 @@ describe("FAIL-J6: edits are bounded before memory is taken", () => {
     const late = new LlmcError("timeout", "The call took too long.");
     const gone = new AbortController();
     setImmediate(() => gone.abort(late));
-    const limits = { maxChars: MAX_CHARS, signal: gone.signal };
+    const limits = { maxChars: MAX_CHARS, signal: gone.signal, reveal };
     await expect(applyWithin("a".repeat(10_000_000), [edit("b", "c")], limits)).rejects.toBe(late);
   });
 

@@ -3,6 +3,7 @@ import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { createTextSearch } from "../../base/text-search.ts";
 import { nearestMatch } from "./nearest-match.ts";
+import type { Reveal } from "./reveal.ts";
 
 export interface TextEdit {
   readonly oldText: string;
@@ -14,6 +15,8 @@ export interface TextEdit {
 export interface EditLimits {
   readonly maxChars: number;
   readonly signal?: AbortSignal | undefined;
+  /** Who may not read the file is told no more than whether the edit fits. */
+  readonly reveal: Reveal;
 }
 
 /** Positions listed when a text occurs more often than expected. */
@@ -32,9 +35,10 @@ const STEPS_PER_REPLACEMENT = 16;
 const PART_CHARS = 256 * 1024;
 
 /** Counts the work of a call as it is done. */
-const createWork = (signal: AbortSignal | undefined) => {
+const createWork = ({ signal, reveal }: Pick<EditLimits, "signal" | "reveal">) => {
   let steps = 0;
   return {
+    reveal,
     spend: (some: number): void => {
       steps += some;
       if (steps > MAX_STEPS) throw tooMuchWork();
@@ -84,8 +88,8 @@ const linesAt = async (text: string, positions: readonly number[], work: Work): 
   return lines;
 };
 
-const notFound = (text: string, wanted: string, label: string): LlmcError => {
-  const near = nearestMatch(text, wanted);
+const notFound = (text: string, wanted: string, label: string, reveal: Reveal): LlmcError => {
+  const near = reveal(() => nearestMatch(text, wanted));
   return new LlmcError("text_not_found", `${label}old_text is not in the file; nothing was written.`, {
     hint:
       near === undefined
@@ -95,15 +99,26 @@ const notFound = (text: string, wanted: string, label: string): LlmcError => {
   });
 };
 
-const ambiguous = (found: number, lines: readonly number[], expected: number, label: string): LlmcError => {
+/** How often a text occurs, and in which of the first lines. */
+interface Occurrences {
+  readonly found: number;
+  readonly lines: readonly number[];
+}
+
+const ambiguous = (occurs: Occurrences | undefined, expected: number, label: string): LlmcError => {
+  const hint = "Add surrounding lines to old_text, or set expected_replacements.";
+  if (occurs === undefined)
+    return new LlmcError(
+      "text_ambiguous",
+      `${label}old_text does not occur ${expected} times; nothing was written.`,
+      { hint },
+    );
+  const { found, lines } = occurs;
   const more = found > lines.length ? ", …" : "";
   return new LlmcError(
     "text_ambiguous",
     `${label}old_text occurs ${found} times (lines ${lines.join(", ")}${more}), expected ${expected}; nothing was written.`,
-    {
-      hint: "Add surrounding lines to old_text, or set expected_replacements.",
-      details: { found },
-    },
+    { hint, details: { found } },
   );
 };
 
@@ -180,8 +195,10 @@ const replaceExactly = async (
     pieces = [];
   }
   if (count === 0) return undefined;
-  if (count !== expectedReplacements)
-    throw ambiguous(count, await linesAt(text, first, work), expectedReplacements, label);
+  if (count !== expectedReplacements) {
+    const lines = await work.reveal(() => linesAt(text, first, work));
+    throw ambiguous(lines && { found: count, lines }, expectedReplacements, label);
+  }
   return joined.join("") + pieces.join("") + text.slice(from);
 };
 
@@ -210,18 +227,18 @@ const applyOne = async (
     const changed = await replaceExactly(text, edit, work, label);
     if (changed !== undefined) return changed;
   }
-  throw notFound(text, asked.oldText, label);
+  throw notFound(text, asked.oldText, label, work.reveal);
 };
 
 /** Applies edits one after the other, each to the result of the one before; throws at the first that does not match. */
 export const applyEdits = async (
   text: string,
   edits: readonly TextEdit[],
-  { maxChars, signal }: EditLimits,
+  { maxChars, ...limits }: EditLimits,
 ): Promise<string> => {
   const labelOf = (at: number): string => (edits.length === 1 ? "" : `Edit ${at + 1}: `);
   refuseOutgrowing(text, edits, maxChars, labelOf);
-  const work = createWork(signal);
+  const work = createWork(limits);
   let current = text;
   for (const [at, edit] of edits.entries())
     current = await applyOne(current, edit, maxChars, work, labelOf(at));

@@ -5,6 +5,7 @@ import { isPlainKey } from "../../git/config.ts";
 import { isInclude, refusedRepository, settingsByFile } from "../../git/files.ts";
 import { resolveLinks } from "../../reach/path-rules.ts";
 import type { Reach } from "../../reach/reach.ts";
+import { pathsReached, type ReachedPath, reachedPath } from "../../reach/reached-path.ts";
 
 /** Where its configuration says that the work tree or attributes lie. */
 export const configuredFolders = (dir: string): readonly string[] => {
@@ -28,10 +29,10 @@ const NOT_READ =
  * The paths that a value stands for, relative to each folder that git may start from; empty for paths below the home
  * folder, which is empty in the sandbox.
  */
-const meanings = (value: string, folders: readonly string[]): readonly string[] => {
+const meanings = (value: string, folders: readonly string[]): readonly ReachedPath[] => {
   const path = value.replace(/^:\(optional\)/, "").replace(/^%\(prefix\)\//, "/usr/");
   if (path === "" || path.includes("\0") || /^~(\/|$)/.test(path)) return [];
-  return [...new Set(folders.map((folder) => posix.resolve(folder, path)))];
+  return folders.map((folder) => reachedPath(folder, path));
 };
 
 /**
@@ -50,12 +51,11 @@ export const refuseConfiguredFiles = (
       if (/^(:\(optional\))?~[^/\s]+\//.test(value) && !isPlainKey(key)) throw refusedRepository(why);
       // Git resolves only this one relative to the git directory, because it is read before the work tree is known.
       const folders = key === "core.worktree" ? [dir] : [dir, ...startingPoints];
-      for (const path of meanings(value, folders)) {
+      for (const path of meanings(value, folders).flatMap(pathsReached)) {
         const found = resolveLinks(path);
         if (found === undefined) continue;
         const isOutside = !insideRoots(found.real, rules.roots) && !isPlainKey(key) && !NOT_READ.test(key);
-        if (isOutside || [path, found.real].some((one) => isWithheld(one, found.stats)))
-          throw refusedRepository(why);
+        if (isOutside || isWithheld(path, found.stats)) throw refusedRepository(why);
       }
     }
 };

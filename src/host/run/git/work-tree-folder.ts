@@ -2,13 +2,13 @@ import { lstatSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
 import { exists, readText, realOf } from "../../git/files.ts";
-import { resolveTarget } from "../../git/follow-path.ts";
+import { joinPath, resolveTarget } from "../../git/follow-path.ts";
 import { gitPointer, MAX_POINTER_BYTES } from "../../git/git-dir.ts";
 
 /** The `.git` file that a folder in `worktrees` names, as git takes it, whether it exists or not. */
 const namedBy = (folder: string): string | undefined => {
   const entry = readText(posix.join(folder, "gitdir"), MAX_POINTER_BYTES)?.replace(/\n$/, "");
-  return entry === undefined || entry === "" ? undefined : posix.resolve(folder, entry);
+  return entry === undefined || entry === "" ? undefined : joinPath(folder, entry);
 };
 
 /** The `.git` file that a folder in `worktrees` names and that points back to it, by its real path. */
@@ -17,7 +17,7 @@ export const linkedEntryOf = (folder: string): string | undefined => {
   const path = entry === undefined ? undefined : realOf(entry);
   if (path === undefined || posix.basename(path) !== ".git" || !lstatSync(path).isFile()) return undefined;
   const pointer = gitPointer(path);
-  const back = pointer === undefined ? undefined : realOf(posix.resolve(posix.dirname(path), pointer));
+  const back = pointer === undefined ? undefined : realOf(joinPath(posix.dirname(path), pointer));
   return back !== undefined && back === realOf(folder) ? path : undefined;
 };
 

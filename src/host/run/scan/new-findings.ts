@@ -3,6 +3,7 @@ import { posix } from "node:path";
 import { GIT_NAME } from "../../../policy/git-directory.ts";
 import { insideRoots, nameBeforeRefusal } from "../../../policy/paths.ts";
 import { realOf } from "../../git/files.ts";
+import { joinPath } from "../../git/follow-path.ts";
 import { gitPointer } from "../../git/git-dir.ts";
 import { createLocations } from "../../reach/identity.ts";
 import type { Saved } from "../git/own-changes.ts";
@@ -50,7 +51,7 @@ const MAX_ROUNDS = 32;
 /** A work tree that git added to a repository which was there before. */
 const isAddedWorkTree = ({ path }: Finding, { before, writesTracked }: NewFindingsOptions): boolean => {
   const pointer = writesTracked ? gitPointer(path) : undefined;
-  const target = pointer === undefined ? undefined : realOf(posix.resolve(posix.dirname(path), pointer));
+  const target = pointer === undefined ? undefined : realOf(joinPath(posix.dirname(path), pointer));
   if (target === undefined) return false;
   const isKnown = before.some(
     ({ kind, isLink, path: gitDir }) =>
