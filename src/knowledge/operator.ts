@@ -5,7 +5,8 @@ import { type Forgotten, forgetSources } from "./ingest/forget-sources.ts";
 import { type IngestReport, ingest } from "./ingest/ingest.ts";
 import type { IngestParts, IngestProgress, IngestRequest } from "./ingest/ingest-source.ts";
 import type { KnowledgeEngine } from "./knowledge.ts";
-import { exportPack, importPack } from "./packs/packs.ts";
+import { exportPack } from "./packs/export-pack.ts";
+import { importPack } from "./packs/import-pack.ts";
 import type { Collection, EvalQuestion, Generation, Removed, Source } from "./store/contract.ts";
 import { checkVersion } from "./versions/semver.ts";
 

@@ -270,6 +270,23 @@ export const describeStore = (
       await store.close();
     });
 
+    test("a version is discarded for a claim only while that is held, and nobody else has one: REQ-K8", async () => {
+      const { store, first } = await filled();
+      const mine = { key: "pack", holder: "me" };
+      const isThere = async () => ((await current(store))?.generations.length ?? 0) > 0;
+      await store.discardGeneration(first.id, mine);
+      expect(await isThere()).toBe(true);
+      await store.claims.take(first.id, "pack", "me");
+      await store.claims.take(first.id, "other", "you");
+      await store.discardGeneration(first.id, mine);
+      await store.discardGeneration(first.id, { key: "pack", holder: "you" });
+      expect(await isThere()).toBe(true);
+      await store.claims.release(first.id, "you");
+      await store.discardGeneration(first.id, mine);
+      expect(await isThere()).toBe(false);
+      await store.close();
+    });
+
     test("whatever was written is there for the next process, and the revision says that it changed", async () => {
       const { store, first } = await filled();
       const before = await store.revision();

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { LlmcError } from "../../base/error.ts";
 import { isVersion } from "../versions/semver.ts";
 
@@ -13,8 +14,17 @@ export interface ChunkId extends DocumentId {
   readonly ordinal: number;
 }
 
+/** Digits of a document's key, in hexadecimal: 80 bits, so that a million documents share none. */
+export const DOCUMENT_KEY_DIGITS = 20;
+
+/** The key of the document that this text stands for. */
+export const documentKeyOf = (text: string): string =>
+  createHash("sha256").update(text).digest("hex").slice(0, DOCUMENT_KEY_DIGITS);
+
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
-const ID = /^([a-z0-9][a-z0-9._-]{0,63})@([0-9A-Za-z.+-]{1,100})\/([0-9a-f]{20})(?:#(\d{1,6}))?$/;
+const ID = new RegExp(
+  `^([a-z0-9][a-z0-9._-]{0,63})@([0-9A-Za-z.+-]{1,100})/([0-9a-f]{${DOCUMENT_KEY_DIGITS}})(?:#(\\d{1,6}))?$`,
+);
 
 export const isName = (value: unknown): value is string => typeof value === "string" && NAME.test(value);
 

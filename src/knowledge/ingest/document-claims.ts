@@ -17,7 +17,10 @@ export interface Settled {
 }
 
 export interface DocumentClaims {
+  readonly holder: string;
   take(key: string): Promise<Claimed>;
+  /** The same, also from a holder that was killed; false where its holder is alive. Takes some seconds to find that out. */
+  takeOver(key: string, signal: AbortSignal | undefined): Promise<boolean>;
   /** Other runs report the failure and do not read the document again. */
   fail(key: string, reason: string): Promise<void>;
   /** Waits until something can be done about documents of others. */
@@ -76,7 +79,21 @@ export const createDocumentClaims = (store: Store, generation: Generation): Docu
       free: new Set(rest.filter((key) => !current.has(key))),
     };
   };
+  const takeOver = async (key: string, signal: AbortSignal | undefined): Promise<boolean> => {
+    for (let first: Claim | undefined; ; ) {
+      if ((await claims.take(id, key, holder)) === "own") return true;
+      const current = (await claims.others(id, holder)).find((claim) => claim.key === key);
+      first ??= current;
+      const isAlive =
+        current !== undefined && (current.holder !== first?.holder || current.beat !== first.beat);
+      if (isAlive) return false;
+      // Ours ticks as well: one that is not renewed is dropped there.
+      await sleep(TICK_MS, undefined, { signal });
+    }
+  };
   return {
+    holder,
+    takeOver,
     take: (key) => claims.take(id, key, holder),
     fail: (key, reason) => claims.fail(id, key, holder, reason),
     settle: async (keys, signal) => {

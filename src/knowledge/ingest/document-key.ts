@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import type { SourceDocument } from "../../documents/contract.ts";
+import { documentKeyOf } from "../api/ids.ts";
 import type { DocumentFacts, Source } from "../store/contract.ts";
 import { CHUNK_RECIPE } from "./chunk-document.ts";
 
@@ -8,9 +8,6 @@ export interface KeyedDocument {
   readonly item: SourceDocument;
   readonly facts: DocumentFacts;
 }
-
-/** Characters of a key in hexadecimal: 80 bits, so that a million documents share none. */
-const KEY_CHARS = 20;
 
 /**
  * The key of a document follows from where it was found, its content, and how it is cut and embedded: whoever reads the
@@ -23,10 +20,7 @@ export const createDocumentKeys =
     return {
       item,
       facts: {
-        key: createHash("sha256")
-          .update(JSON.stringify([source, ...parts]))
-          .digest("hex")
-          .slice(0, KEY_CHARS),
+        key: documentKeyOf(JSON.stringify([source, ...parts])),
         uri,
         source,
         title: item.name,

@@ -265,4 +265,37 @@ describe("a stored index", () => {
     expect((await store.indexes.part(generation.id, "ids", 0))?.some((byte) => byte !== 0)).toBe(true);
     await store.close();
   });
+
+  type Damage = readonly [string, (header: Record<string, Record<string, unknown>>) => unknown];
+  const changed = (name: string, facts: unknown): Damage[1] => {
+    return (header) => ({ ...header, sections: { ...header["sections"], [name]: facts } });
+  };
+  const DAMAGES: readonly Damage[] = [
+    ["is not JSON", () => undefined],
+    ["is no object", () => 7],
+    ["has no sections", ({ sections: _, ...rest }) => rest],
+    ["has sections that are no object", (header) => ({ ...header, sections: "all" })],
+    ["lacks a section", changed("postings", undefined)],
+    ["has a section without facts", changed("hashes", null)],
+    ["has a length that is no number", changed("starts", { bytes: "12", sha256: "" })],
+    ["has a negative length", changed("starts", { bytes: -4, sha256: "" })],
+    ["has a length beyond all memory", changed("prose", { bytes: 2 ** 52, sha256: "" })],
+    ["has a wrong sum", changed("ids", { bytes: 24, sha256: "0".repeat(64) })],
+    ["has a wrong length", changed("ids", { bytes: 16, sha256: "0".repeat(64) })],
+    ["has a language that is no text", (header) => ({ ...header, language: 7 })],
+    ["is of another format", (header) => ({ ...header, format: 0 })],
+  ];
+  test.each(DAMAGES)("whose header %s is built again, and saved: REQ-K9", async (_, damage) => {
+    const store = openStore();
+    await store.createCollection("hand", "");
+    const generation = await addVersion(store, "1.0.0", ["a.py", "b.py", "c.md"]);
+    const built = await found(store, generation, "b1");
+    const header = await store.indexes.header(generation.id);
+    const damaged = JSON.stringify(damage(JSON.parse(header ?? "{}"))) ?? '{"format":1,';
+    await store.indexes.finish(generation.id, "b1", damaged);
+    expect(await store.indexes.header(generation.id)).toBe(damaged);
+    expect(await found(store, generation, "b2")).toEqual(built);
+    expect(await store.indexes.header(generation.id)).toBe(header);
+    await store.close();
+  });
 });

@@ -18,31 +18,68 @@ const FORMAT = 1;
 /** A row of a database holds a few megabytes well, and reading one keeps nobody waiting. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
+interface SectionFacts {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+type Sections = Readonly<Record<SectionName, SectionFacts>>;
+
 interface Header {
   readonly format: number;
   readonly dimensions: number;
   readonly language: string | null;
-  readonly sections: Readonly<Record<SectionName, { readonly bytes: number; readonly sha256: string }>>;
+  readonly sections: Sections;
 }
 
-const readHeader = (text: string, dimensions: number): Header | undefined => {
-  const header: unknown = JSON.parse(text);
-  const isOurs = isRecord(header) && header["format"] === FORMAT && header["dimensions"] === dimensions;
-  return isOurs ? (header as unknown as Header) : undefined;
+const isSectionFacts = (value: unknown): value is SectionFacts =>
+  isRecord(value) &&
+  Number.isSafeInteger(value["bytes"]) &&
+  Number(value["bytes"]) >= 0 &&
+  typeof value["sha256"] === "string";
+
+const parseHeader = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 };
 
+/** Undefined for a header of another format or of other vectors, and for a damaged one: then the index is built again. */
+const readHeader = (text: string, dimensions: number): Header | undefined => {
+  const header = parseHeader(text);
+  if (!isRecord(header) || header["format"] !== FORMAT || header["dimensions"] !== dimensions)
+    return undefined;
+  const { language, sections } = header;
+  if (!isRecord(sections) || !SECTIONS.every((name) => isSectionFacts(sections[name]))) return undefined;
+  if (language !== null && typeof language !== "string") return undefined;
+  return { format: FORMAT, dimensions, language, sections: sections as unknown as Sections };
+};
+
+const pieceLength = (bytes: number, piece: number): number =>
+  Math.min(PIECE_BYTES, bytes - piece * PIECE_BYTES);
+
+/** Undefined where a piece is missing, too long or too short, or the sum is another one. */
 const readSection = async (
   { indexes }: Store,
   generation: number,
   name: SectionName,
-  { bytes, sha256 }: Header["sections"][SectionName],
+  { bytes, sha256 }: SectionFacts,
 ): Promise<ArrayBuffer | undefined> => {
+  const pieces = Math.ceil(bytes / PIECE_BYTES);
+  const readPiece = async (piece: number): Promise<Uint8Array | undefined> => {
+    const part = await indexes.part(generation, name, piece);
+    return part?.byteLength === pieceLength(bytes, piece) ? part : undefined;
+  };
+  // No memory is taken for a length that the store does not have.
+  if (pieces > 1 && (await readPiece(pieces - 1)) === undefined) return undefined;
   const buffer = new ArrayBuffer(bytes);
   const whole = new Uint8Array(buffer);
   const hash = createHash("sha256");
-  for (let piece = 0; piece * PIECE_BYTES < bytes; piece++) {
-    const part = await indexes.part(generation, name, piece);
-    if (part?.byteLength !== Math.min(PIECE_BYTES, bytes - piece * PIECE_BYTES)) return undefined;
+  for (let piece = 0; piece < pieces; piece++) {
+    const part = await readPiece(piece);
+    if (part === undefined) return undefined;
     hash.update(part);
     whole.set(part, piece * PIECE_BYTES);
   }
@@ -75,13 +112,13 @@ const saveIndex = async (
   { arrays, language }: GenerationIndex,
   dimensions: number,
 ): Promise<void> => {
-  const sections: Partial<Record<SectionName, { readonly bytes: number; readonly sha256: string }>> = {};
+  const sections: Partial<Record<SectionName, SectionFacts>> = {};
   for (const name of SECTIONS) {
     const { buffer, byteLength } = arrays[name];
     const hash = createHash("sha256");
     for (let piece = 0; piece * PIECE_BYTES < byteLength; piece++) {
       const from = piece * PIECE_BYTES;
-      const bytes = new Uint8Array(buffer, from, Math.min(PIECE_BYTES, byteLength - from));
+      const bytes = new Uint8Array(buffer, from, pieceLength(byteLength, piece));
       hash.update(bytes);
       await indexes.add(generation, builder, { section: name, piece, bytes });
     }

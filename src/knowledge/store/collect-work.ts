@@ -1,7 +1,7 @@
 import { bumpRevision, checkOpen, collectionId, listCollections } from "./collections-work.ts";
-import type { Removed } from "./contract.ts";
+import type { Claim, Removed } from "./contract.ts";
 import { dropIndex } from "./index-work.ts";
-import { batchesOf, first, listOf, numberOf, rows, type Work } from "./statements.ts";
+import { batchesOf, first, listOf, numberOf, rows, type SqlRow, textOf, type Work } from "./statements.ts";
 
 export function* hold(generation: number, holder: string, untilMs: number): Work<void> {
   yield* rows(
@@ -55,8 +55,15 @@ function* removeOrphans(collection: number): Work<number> {
   return found.length;
 }
 
-export function* discardGeneration(id: number): Work<void> {
+function* isOnlyClaim(generation: number, { key, holder }: Pick<Claim, "key" | "holder">): Work<boolean> {
+  const claims = yield* rows("SELECT doc_key, holder FROM kb_claims WHERE generation = ?", generation);
+  const isOwn = (row: SqlRow): boolean => textOf(row, "holder") === holder;
+  return claims.every(isOwn) && claims.some((row) => isOwn(row) && textOf(row, "doc_key") === key);
+}
+
+export function* discardGeneration(id: number, claim?: Pick<Claim, "key" | "holder">): Work<void> {
   yield* checkOpen(id);
+  if (claim !== undefined && !(yield* isOnlyClaim(id, claim))) return;
   const row = yield* first("SELECT collection FROM kb_generations WHERE id = ?", id);
   yield* removeGeneration(id);
   yield* removeOrphans(numberOf(row ?? {}, "collection"));

@@ -197,8 +197,11 @@ export interface Store {
     sources: readonly Source[],
     removed?: readonly Source[],
   ): Promise<void>;
-  /** Removes a generation that was never promoted, with what only it has. */
-  discardGeneration(generation: number): Promise<void>;
+  /**
+   * Removes a generation that was never promoted, with what only it has; if a claim is named, only while that is held and
+   * nobody else has one.
+   */
+  discardGeneration(generation: number, claim?: Pick<Claim, "key" | "holder">): Promise<void>;
   saveScores(generation: number, scores: EvalScores): Promise<void>;
   /** Seals a generation and makes it the one that queries get: from one moment to the next. */
   promote(generation: number): Promise<void>;

@@ -46,7 +46,7 @@ export const createSqlStore = ({ driver, workspace, now }: SqlStoreOptions): Sto
       write(() => collections.openGeneration(name, version, request, now())),
     completeGeneration: (generation, sources, removed = []) =>
       write(() => collections.completeGeneration(generation, sources, removed)),
-    discardGeneration: (generation) => write(() => garbage.discardGeneration(generation)),
+    discardGeneration: (generation, claim) => write(() => garbage.discardGeneration(generation, claim)),
     saveScores: (generation, scores) => write(() => collections.saveScores(generation, scores)),
     promote: (generation) => write(() => collections.promote(generation)),
     rollback: (name) => write(() => collections.rollback(name)),

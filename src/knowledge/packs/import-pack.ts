@@ -1,0 +1,185 @@
+import { gunzipSync } from "node:zlib";
+import { LlmcError, toLlmcError } from "../../base/error.ts";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { checkName, DOCUMENT_KEY_DIGITS, documentKeyOf } from "../api/ids.ts";
+import { createDocumentClaims, type DocumentClaims } from "../ingest/document-claims.ts";
+import type { PassageEmbedder } from "../search/passage-embedder.ts";
+import type { Collection, Generation, Store } from "../store/contract.ts";
+import { badPack, type PackManifest, readPack } from "./pack-format.ts";
+import { type PackedDocument, unpackDocument } from "./packed-document.ts";
+
+/** What one part may become; more is a bomb. */
+const MAX_PART_BYTES = 256 * 1024 * 1024;
+
+const unpackPart = (part: Uint8Array): readonly string[] => {
+  try {
+    return gunzipSync(part, { maxOutputLength: MAX_PART_BYTES }).toString("utf8").split("\n");
+  } catch (error) {
+    throw Object.assign(badPack("a part of it cannot be unpacked"), { cause: error });
+  }
+};
+
+/**
+ * Whoever makes a pack chooses the keys in it: they are hashed once more with the pack itself, so that none of them is
+ * taken for a document that was read here.
+ */
+const ownKey = (digest: string, { facts, chunks }: PackedDocument): PackedDocument => ({
+  chunks,
+  facts: { ...facts, key: documentKeyOf(`${digest}\0${facts.key}`) },
+});
+
+/** A pack that was read and checked. */
+interface CheckedPack {
+  readonly collection: string;
+  readonly manifest: PackManifest;
+  /** What its version names as its source: the pack itself. */
+  readonly source: string;
+  /** Unpacked one part after the other, since all of them together may not fit into memory. */
+  readonly documents: () => Iterable<PackedDocument>;
+}
+
+/** Everything is read once before anything is written: what cannot be imported changes nothing. */
+const checkPack = (
+  embedder: Pick<PassageEmbedder, "id" | "dimensions">,
+  bytes: Uint8Array,
+  name: string | undefined,
+): CheckedPack => {
+  const { manifest, parts, digest } = readPack(bytes);
+  const collection = checkName(name ?? manifest.collection);
+  if (manifest.embedder !== embedder.id)
+    throw new LlmcError("unavailable", "The pack was made with another embedder than this llmc has.", {
+      hint: `The pack has ${manifest.embedder}, this llmc ${embedder.id}: make it again with llmc kb add.`,
+    });
+  const source = `pack:${digest.slice(0, DOCUMENT_KEY_DIGITS)}`;
+  function* documents(): Generator<PackedDocument> {
+    for (const part of parts)
+      for (const line of unpackPart(part))
+        yield ownKey(digest, unpackDocument(line, source, embedder.dimensions));
+  }
+  let [count, chunks] = [0, 0];
+  for (const document of documents()) {
+    count++;
+    chunks += document.chunks.length;
+  }
+  if (count !== manifest.documents || chunks !== manifest.chunks)
+    throw badPack("it does not have as many documents and passages as its manifest says");
+  return { collection, manifest, source, documents };
+};
+
+const collectionIn = async (store: Store, name: string): Promise<Collection | undefined> =>
+  (await store.collections()).find((one) => one.name === name);
+
+const generationIn = async (
+  store: Store,
+  { collection, manifest: { version } }: CheckedPack,
+): Promise<Generation | undefined> =>
+  (await collectionIn(store, collection))?.generations.find((one) => one.version === version);
+
+/** Whether an import of the same pack made this version, did not end, and nobody else added to it. */
+const isUnfinished = async (
+  store: Store,
+  { id, state, sources }: Generation,
+  source: string,
+): Promise<boolean> =>
+  state === "open" &&
+  sources.length === 1 &&
+  sources[0] === source &&
+  (await store.documents(id)).every((one) => one.source === source);
+
+const alreadyThere = ({ collection, manifest: { version } }: CheckedPack): LlmcError =>
+  new LlmcError("already_exists", `${collection} has a version ${version} already.`, {
+    hint: "Import it under another name: llmc kb import FILE --name NAME",
+  });
+
+const isImported = ({ collection, manifest: { version } }: CheckedPack): LlmcError =>
+  new LlmcError("busy", `Version ${version} of ${collection} is being imported by another process.`, {
+    hint: "Wait until that has ended.",
+    retryable: true,
+  });
+
+interface Begun {
+  readonly generation: Generation;
+  readonly claims: DocumentClaims;
+}
+
+/**
+ * The version to import into: a new one, or the one that an import of the same pack left behind, whose documents are the
+ * same. Whoever holds the claim on it writes it; a claim that is not renewed any more is taken over.
+ */
+const beginImport = async (
+  store: Store,
+  embedder: Pick<PassageEmbedder, "id" | "dimensions">,
+  pack: CheckedPack,
+  signal: AbortSignal | undefined,
+): Promise<Begun> => {
+  const known = await generationIn(store, pack);
+  if (known !== undefined && !(await isUnfinished(store, known, pack.source))) throw alreadyThere(pack);
+  const generation =
+    known ??
+    (await store.openGeneration(pack.collection, pack.manifest.version, {
+      embedder: embedder.id,
+      base: undefined,
+      sources: [pack.source],
+    }));
+  const claims = createDocumentClaims(store, generation);
+  try {
+    if (!(await claims.takeOver(pack.source, signal))) throw isImported(pack);
+    // Who had the claim before may have ended meanwhile, or given up.
+    const now = await generationIn(store, pack);
+    if (now?.id !== generation.id || !(await isUnfinished(store, now, pack.source))) throw alreadyThere(pack);
+    return { generation, claims };
+  } catch (thrown) {
+    await claims.close();
+    // It failed meanwhile, and removed what it had made.
+    throw toLlmcError(thrown).code === "resource_not_found" ? isImported(pack) : thrown;
+  }
+};
+
+/** Removes what an import that failed has made, unless another process goes on with it. */
+const undoImport = async (
+  store: Store,
+  { generation, claims }: Begun,
+  { collection, source }: CheckedPack,
+  isNew: boolean,
+): Promise<void> => {
+  await store.discardGeneration(generation.id, { key: source, holder: claims.holder });
+  if (isNew && (await collectionIn(store, collection))?.generations.length === 0)
+    await store.removeCollection(collection);
+};
+
+export interface ImportRequest {
+  readonly bytes: Uint8Array;
+  /** Left out: the name that it was exported under. */
+  readonly name?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Makes a generation from a pack: all of it, or nothing. It is promoted like any other. */
+export const importPack = async (
+  store: Store,
+  embedder: Pick<PassageEmbedder, "id" | "dimensions">,
+  { bytes, name, signal }: ImportRequest,
+): Promise<{ readonly collection: string; readonly version: string; readonly documents: number }> => {
+  const pack = checkPack(embedder, bytes, name);
+  const { collection, manifest, source } = pack;
+  const isNew = (await collectionIn(store, collection)) === undefined;
+  if (isNew) await store.createCollection(collection, manifest.product);
+  const begun = await beginImport(store, embedder, pack, signal);
+  const { id } = begun.generation;
+  try {
+    for (const { facts, chunks } of pack.documents()) {
+      stopIfAborted(signal);
+      await store.addDocument(id, facts, chunks);
+    }
+    await store.completeGeneration(id, [source]);
+    if (manifest.questions.length > 0 && (await store.questions(collection)).length === 0)
+      await store.saveQuestions(collection, manifest.questions);
+  } catch (thrown) {
+    // Why the import failed is what its caller has to know, also where nothing can be undone: then it is begun again.
+    await undoImport(store, begun, pack, isNew).catch(() => {});
+    throw thrown;
+  } finally {
+    await begun.claims.close();
+  }
+  return { collection, version: manifest.version, documents: manifest.documents };
+};
