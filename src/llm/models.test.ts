@@ -71,13 +71,13 @@ describe("the models", () => {
     },
   );
 
-  test("REQ-L9: an OpenAI-compatible server gets the key and the model's whole name; an unknown price stays unknown", async () => {
+  test("REQ-L9: an OpenAI-compatible server gets the key and the model's whole name, and costs nothing on this machine", async () => {
     const server = await openModelServer((response) => sendJson(response, openaiAnswer("ok", "length")));
     const model = await open("openai/meta-llama/Llama-3.1-8B", settingsFor(`${server.url}/v1`));
     expect(await model.generate({ ...REQUEST, temperature: 0 })).toMatchObject({
       text: "ok",
       finish: "length",
-      costUsd: undefined,
+      costUsd: 0,
     });
     expect(server.requests[0]).toMatchObject({
       path: "/v1/chat/completions",
@@ -153,15 +153,22 @@ describe("the models", () => {
     expect(await priceOf(claude, contradictory)).toBeUndefined();
   });
 
-  test("REQ-L9: a model of an OpenAI-compatible server on this machine costs nothing", async () => {
-    const server = await openModelServer((response) => sendJson(response, openaiAnswer("ok")));
-    const model = await open("openai/llama", settingsFor(server.url, { profile: "restricted" }));
-    expect((await model.generate(REQUEST)).costUsd).toBe(0);
-  });
+  test.each(["restricted", "unrestricted"] as const)(
+    "REQ-L9: a model of an OpenAI-compatible server on this machine costs nothing (%s); Ollama's cloud is not known",
+    async (profile) => {
+      const server = await openModelServer((response) => sendJson(response, openaiAnswer("ok")));
+      const model = await open("openai/llama", settingsFor(server.url, { profile }));
+      expect((await model.generate(REQUEST)).costUsd).toBe(0);
+      expect(await model.worstCostUsd(1000, 1000)).toBe(0);
+      if (profile === "restricted") return;
+      const cloud = await open("openai/gpt-oss:120b-cloud", settingsFor(server.url));
+      expect(await cloud.worstCostUsd(1000, 1000)).toBeUndefined();
+    },
+  );
 
   test("REQ-L9: an answer without usage is an answer; its cost is unknown", async () => {
     const server = await openModelServer((response) => sendJson(response, openaiAnswer("ok", "stop", null)));
-    expect(await ask(server, "openai/gpt-4o")).toMatchObject({
+    expect(await ask(server, "openai/gpt-oss:120b-cloud")).toMatchObject({
       text: "ok",
       usage: { inputTokens: undefined, outputTokens: undefined },
       costUsd: undefined,
@@ -171,7 +178,7 @@ describe("the models", () => {
   test("REQ-L9: a usage that cannot be one is unknown; the answer stays", async () => {
     const usage = { prompt_tokens: 11, completion_tokens: -5, total_tokens: 6 };
     const server = await openModelServer((response) => sendJson(response, openaiAnswer("ok", "stop", usage)));
-    expect(await ask(server, "openai/gpt-4o")).toMatchObject({
+    expect(await ask(server, "openai/gpt-oss:120b-cloud")).toMatchObject({
       text: "ok",
       usage: { inputTokens: 11, outputTokens: undefined },
       costUsd: undefined,

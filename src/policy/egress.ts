@@ -124,10 +124,14 @@ export const isPrivateAddress = (address: string): boolean => {
 export const isThisMachine = (host: string): boolean =>
   isLoopbackAddress(host) || /^(?:[\w-]+\.)*localhost\.?$/i.test(host);
 
-/** Ollama on this machine, and not its cloud: calls are free. What else listens on loopback may pass calls on. */
+/**
+ * A model on this machine costs nothing, whichever program serves it. Clouds do, even behind a proxy on loopback; of a proxy
+ * that looks like a local model, only the operator knows, and gives it a price.
+ */
 export const isFreeOfCharge = (model: string, baseUrl: string): boolean => {
+  const [provider = ""] = model.split("/", 1);
   const host = URL.parse(baseUrl)?.hostname ?? "";
-  return /^ollama(?:_chat)?\//.test(model) && !OLLAMA_CLOUD.test(model) && isThisMachine(host);
+  return LOCAL_PROVIDERS.has(provider) && !OLLAMA_CLOUD.test(model) && isThisMachine(host);
 };
 
 const refuse = (reason: string, hint: string): EgressDecision => ({ allowed: false, reason, hint });
