@@ -4,6 +4,7 @@ import * as collections from "./collections-work.ts";
 import type { IndexedPassage, Store } from "./contract.ts";
 import * as documents from "./documents-work.ts";
 import * as indexes from "./index-work.ts";
+import * as reading from "./passages-work.ts";
 import type { Work } from "./statements.ts";
 
 /** What runs the work of a store: one database. */
@@ -61,6 +62,9 @@ export const createSqlStore = ({ driver, workspace, now }: SqlStoreOptions): Sto
     documents: (generation) => read(() => documents.readDocuments(generation)),
     passages,
     readPassages: (generation, ids) => read(() => documents.readPassages(generation, ids)),
+    readPositions: (generation, keys) => read(() => reading.readPositions(generation, keys)),
+    readPart: (generation, key, range, maxChars) =>
+      read(() => reading.readPart(generation, key, range, maxChars)),
     readDocument: (generation, key) => read(() => documents.readDocument(generation, key)),
     readIndexed: (generation, key) => read(() => documents.readIndexed(generation, key)),
     claims: {
