@@ -12,7 +12,7 @@ export interface SplitSizes {
 }
 
 /** About 450 tokens: a few paragraphs, which is what an answer is found in. */
-const SPLIT_SIZES: SplitSizes = { targetChars: 1800, maxChars: 2600 };
+export const SPLIT_SIZES: SplitSizes = { targetChars: 1800, maxChars: 2600 };
 
 interface Block {
   readonly fromLine: number;
@@ -102,10 +102,16 @@ export const splitText = (text: string, sizes: SplitSizes = SPLIT_SIZES): readon
     chars = 0;
   };
   for (const block of blocksOf(text, sizes)) {
+    // Between two blocks, one blank line is counted with the first; further ones are part of the text as well.
+    let blank = -1;
+    for (let at = (held.at(-1)?.toLine ?? block.fromLine) + 1; at < block.fromLine; at++)
+      blank += (lines[at]?.length ?? 0) + 1;
+    const needed = block.text.length + 2 + Math.max(0, blank);
     const isTooMuch = chars + block.text.length > sizes.targetChars && chars > sizes.targetChars / 4;
-    if (held.length > 0 && (isTooMuch || chars + block.text.length + 2 > sizes.maxChars)) flush();
+    const isFull = held.length > 0 && (isTooMuch || chars + needed > sizes.maxChars);
+    if (isFull) flush();
     held.push(block);
-    chars += block.text.length + 2;
+    chars += isFull ? block.text.length + 2 : needed;
   }
   flush();
   return parts;
