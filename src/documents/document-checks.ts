@@ -2,8 +2,8 @@ import type { Section } from "./contract.ts";
 
 /** Bounds on what surrounds the text of a document, wherever it comes from. */
 export const MAX_TITLE_CHARS = 500;
-export const MAX_HEADINGS = 12;
-export const MAX_ANCHOR_CHARS = 2000;
+const MAX_HEADINGS = 12;
+const MAX_ANCHOR_CHARS = 2000;
 export const MAX_WARNINGS = 100;
 export const MAX_MESSAGE_CHARS = 300;
 

@@ -11,7 +11,7 @@ interface Asked {
   readonly id: ChunkId;
   /** As it was given. */
   readonly text: string;
-  /** Its place among all. */
+  /** Its position among all. */
   readonly at: number;
 }
 
@@ -27,9 +27,9 @@ const resolveVersion = async (
       generation.id,
       asked.map(({ id: { key, ordinal } }) => ({ key, ordinal })),
     );
-    const byPlace = new Map(found.map((one) => [`${one.document.key}#${one.ordinal}`, one]));
+    const byPosition = new Map(found.map((one) => [`${one.document.key}#${one.ordinal}`, one]));
     return asked.map(({ id, text }) => {
-      const passage = byPlace.get(`${id.key}#${id.ordinal}`);
+      const passage = byPosition.get(`${id.key}#${id.ordinal}`);
       return passage === undefined
         ? { title: text, error: gone("passage").message }
         : citationOf(passage, generation);
@@ -53,8 +53,8 @@ export const resolveCitations = async (
     const [one] = group;
     if (one === undefined) continue;
     const found = await resolveVersion(parts, one.id, group);
-    group.forEach(({ at }, place) => {
-      const citation = found[place];
+    group.forEach(({ at }, index) => {
+      const citation = found[index];
       if (citation !== undefined) resolved[at] = citation;
     });
   }

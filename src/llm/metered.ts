@@ -1,10 +1,10 @@
 import { isBreakerRefusal } from "../base/circuit-breaker.ts";
 import { LlmcError } from "../base/error.ts";
-import { createPace } from "../base/pace.ts";
 import type { CountTokens } from "../base/tokens.ts";
 import type { Budget, WorstCase } from "./budget.ts";
 import type { GenerateRequest, Generation, Message, Model } from "./contract.ts";
 import { mayBeBilled } from "./failures.ts";
+import { createPace } from "./pace.ts";
 
 export interface MeteredRequest extends Omit<GenerateRequest, "onText" | "signal"> {
   /** 0: the session itself; 1: what it calls, and so on. */

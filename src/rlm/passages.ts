@@ -1,4 +1,4 @@
-import { createPace } from "../base/pace.ts";
+import { createPace } from "../llm/pace.ts";
 import { BM25_B, BM25_K1 } from "../retrieve/terms/bm25.ts";
 import { tokenize } from "../retrieve/terms/tokenize.ts";
 import type { Context, Passage, Span } from "./context.ts";

@@ -1,8 +1,8 @@
 import { LlmcError, toLlmcError } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
 import { parseGuarded } from "../base/json-guard.ts";
-import { createPace } from "../base/pace.ts";
 import type { Generation } from "../llm/contract.ts";
+import { createPace } from "../llm/pace.ts";
 import type { CallAnswer, CallTool } from "../sandbox/contract.ts";
 import { type Finished, MAX_EVIDENCE } from "./answers.ts";
 import { Context, type Span } from "./context.ts";

@@ -131,12 +131,12 @@ export const describeStore = (
         { key: "b2", ordinal: 0 },
         { key: "a1' OR 1=1 --", ordinal: 0 },
       ];
-      const places = async (generation: number) =>
+      const positions = async (generation: number) =>
         (await store.readPositions(generation, asked))
           .map(({ document, ordinal }) => `${document.key}#${ordinal}`)
           .toSorted();
-      expect(await places(first.id)).toEqual(["a1#1", "b1#0"]);
-      expect(await places(second.id)).toEqual(["a1#1", "b2#0"]);
+      expect(await positions(first.id)).toEqual(["a1#1", "b1#0"]);
+      expect(await positions(second.id)).toEqual(["a1#1", "b2#0"]);
       expect(await store.readPositions(first.id, [])).toEqual([]);
       const [one] = await store.readPositions(first.id, [{ key: "a1", ordinal: 1 }]);
       const { text: _, terms: __, vector: ___, ...position } = chunk(1, "beta");
