@@ -20,10 +20,13 @@ export const createLineSplitter = (
   let size = 0;
   let oversize: { readonly head: Buffer; tail: Buffer } | undefined;
 
+  /** Where no ends are wanted, `subarray(-0)` would be all of it. */
+  const endOf = (bytes: Buffer): Buffer => bytes.subarray(Math.max(0, bytes.length - endBytes));
+
   const keep = (part: Buffer): void => {
     size += part.length;
     if (oversize !== undefined) {
-      oversize.tail = Buffer.concat([oversize.tail, part.subarray(-endBytes)]).subarray(-endBytes);
+      oversize.tail = endOf(Buffer.concat([oversize.tail, endOf(part)]));
       return;
     }
     parts.push(part);
@@ -31,7 +34,7 @@ export const createLineSplitter = (
       const all = Buffer.concat(parts);
       oversize = {
         head: Buffer.from(all.subarray(0, endBytes)),
-        tail: Buffer.from(all.subarray(-endBytes)),
+        tail: Buffer.from(endOf(all)),
       };
       parts = [];
     }

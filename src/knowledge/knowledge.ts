@@ -8,30 +8,27 @@ import { type AnswerCall, checkCollection, type KnowledgeCaller, mayRead } from 
 import type {
   Answer,
   AnswerRequest,
-  Citation,
-  DocumentAnswer,
-  DocumentRequest,
   Filters,
   Hit,
   ListedCollection,
-  ResolvedCitation,
   SearchRequest,
   Stats,
 } from "./api/contract.ts";
-import { type ChunkId, checkName, parseChunkId, parseDocumentId } from "./api/ids.ts";
+import { checkName } from "./api/ids.ts";
 import type { Knowledge } from "./api/port.ts";
 import { askedGenerations, generationAnswering, generationIfAny, isOffered } from "./asked-generations.ts";
 import { type Catalogue, createCatalogue, generationFor } from "./catalogue.ts";
 import { composeFlow } from "./flows/compose-flow.ts";
 import { type DeclaredFlow, flowsOver } from "./flows/flow.ts";
-import { toDocumentAnswer } from "./read-document.ts";
-import { citationOf, hitOf } from "./search/cite.ts";
+import { getDocument } from "./read-document.ts";
+import { resolveCitations } from "./resolve-citations.ts";
+import { hitOf } from "./search/cite.ts";
 import { createLoadedGenerations, type LoadedGenerations } from "./search/loaded-generations.ts";
 import type { PassageEmbedder } from "./search/passage-embedder.ts";
 import { type Searched, searchGeneration } from "./search/search-generation.ts";
 import { snippetsFor } from "./search/snippet.ts";
 import { statsOf } from "./stats.ts";
-import type { Collection, Generation, Store } from "./store/contract.ts";
+import type { Generation, Store } from "./store/contract.ts";
 
 /** Answers that are kept for a time. */
 export interface HitCache {
@@ -88,17 +85,6 @@ const retryBusy = async <T>(work: () => Promise<T>): Promise<T> => {
       if (!isPassing || attempt === MAX_ATTEMPTS) throw thrown;
     }
   }
-};
-
-const gone = (what: string): LlmcError =>
-  new LlmcError("resource_not_found", `There is no such ${what} any more, or there never was.`, {
-    hint: "Versions that nobody needs are removed by llmc kb gc; search again.",
-  });
-
-const exactVersion = ({ generations }: Collection, version: string, what: string): Generation => {
-  const found = generations.find((one) => one.version === version && one.state === "sealed");
-  if (found === undefined) throw gone(what);
-  return found;
 };
 
 interface Engine extends KnowledgeParts {
@@ -158,51 +144,6 @@ const answer = async (
       ? found
       : { ...found, meta: { collections_asked: asked.length, collections_left_out: left } };
   });
-};
-
-const getDocument = async (
-  { catalogue, store }: Engine,
-  { doc_id: id, range }: DocumentRequest,
-  caller: KnowledgeCaller,
-): Promise<DocumentAnswer> => {
-  const { collection, version, key } = parseDocumentId(id);
-  checkCollection(caller, collection);
-  const generation = exactVersion(await catalogue.find(collection), version, "document");
-  const passages = await store.readDocument(generation.id, key);
-  if (passages === undefined) throw gone("document");
-  return toDocumentAnswer(passages, generation, range);
-};
-
-const resolveOne = async (
-  { catalogue, store }: Engine,
-  { collection, version, key, ordinal }: ChunkId,
-): Promise<Citation> => {
-  const generation = exactVersion(await catalogue.find(collection), version, "passage");
-  const passages = await store.readDocument(generation.id, key);
-  const passage = passages?.find((one) => one.ordinal === ordinal);
-  if (passage === undefined) throw gone("passage");
-  return citationOf(passage, generation);
-};
-
-/** In the order of the ids, each by itself. */
-const resolveCitations = async (
-  engine: Engine,
-  chunkIds: readonly string[],
-  caller: KnowledgeCaller,
-): Promise<readonly ResolvedCitation[]> => {
-  const ids = chunkIds.map(parseChunkId);
-  for (const name of new Set(ids.map(({ collection }) => collection))) checkCollection(caller, name);
-  return Promise.all(
-    ids.map(async (id, at): Promise<ResolvedCitation> => {
-      try {
-        return await resolveOne(engine, id);
-      } catch (thrown) {
-        if (!(thrown instanceof LlmcError) || thrown.code !== "resource_not_found") throw thrown;
-        // What has gone says nothing about the others.
-        return { title: chunkIds[at] ?? "", error: thrown.message };
-      }
-    }),
-  );
 };
 
 const listCollections = async (

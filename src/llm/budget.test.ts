@@ -377,9 +377,66 @@ describe("metered calls", () => {
     expect(worst).toBeCloseTo(12.5, 9);
   });
 
-  test("REQ-L4: input is counted as bytes unless the tokenizer is known: no provider counts more", () => {
+  test("REQ-L4: input is counted as bytes unless the tokenizer is known: no provider counts more", async () => {
     const messages = [{ role: "user" as const, text: "größe" }];
-    expect(boundInputTokens("anthropic/claude-sonnet-4-5", messages, () => 2)).toBe(7 + 16);
-    expect(boundInputTokens("openai/gpt-4o", messages, () => 2)).toBe(2 + 16);
+    expect(await boundInputTokens("anthropic/claude-sonnet-4-5", messages, () => 2)).toBe(7 + 16);
+    expect(await boundInputTokens("openai/gpt-4o", messages, () => 2)).toBe(2 + 16);
+  });
+
+  test("REQ-L4: a long prompt is counted in slices, and bounded by its bytes where that would take long", async () => {
+    const counted: string[] = [];
+    const count = (text: string): number => {
+      counted.push(text);
+      return 1;
+    };
+    const ask = (...texts: readonly string[]) =>
+      boundInputTokens(
+        "openai/gpt-4o",
+        texts.map((text) => ({ role: "user", text })),
+        count,
+      );
+    const wide = `${"x".repeat(1023)}😀${"y".repeat(3000)}`;
+    expect(await ask(wide)).toBe(4 + 3 + 16);
+    expect(counted.join("")).toBe(wide);
+    expect(counted.every((one) => one.isWellFormed() && one.length <= 1025)).toBe(true);
+    counted.length = 0;
+    expect(await ask("short", "字".repeat(1_000_000), "short")).toBe(1 + 3_000_000 + 5 + 32);
+    expect(counted).toEqual(["short"]);
+    expect(await ask(...Array<string>(100).fill("z".repeat(10_000)))).toBeGreaterThan(900_000);
+    expect(counted.join("").length).toBeLessThanOrEqual(64 * 1024 + 5);
+  });
+
+  test("REQ-L4: what can never be sent is refused before anything is counted; one prompt is counted at a time", async () => {
+    const budget = new Budget({ ...LIMITS, calls: 1 });
+    const [names, model]: [string[], Model] = [
+      [],
+      {
+        name: "openai/gpt-4o",
+        worstCostUsd: async () => 0,
+        generate: async () => generation(0),
+      },
+    ];
+    const countTokens = (text: string): number => {
+      names.push(text.slice(0, 1));
+      const until = performance.now() + 4;
+      while (performance.now() < until);
+      return 1;
+    };
+    const meter = createMeter({ budget, countTokens, allowUnknownPrice: false });
+    const ask = (text: string, maxOutputTokens = 10) =>
+      meter(model, {
+        messages: [{ role: "user", text: text.repeat(10_000) }],
+        maxOutputTokens,
+        timeoutMs: 1000,
+        depth: 0,
+        signal: NEVER,
+      });
+    await expect(ask("z", LIMITS.tokens + 1)).rejects.toMatchObject({ details: { limit: "max_tokens" } });
+    expect(names).toEqual([]);
+    const both = await Promise.allSettled([ask("a"), ask("b")]);
+    expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    expect(names.join("")).toMatch(/^a{10}(?:b{10})?$/);
+    await expect(ask("c")).rejects.toMatchObject({ details: { limit: "max_calls" } });
+    expect(names).not.toContain("c");
   });
 });

@@ -128,6 +128,12 @@ export class Budget {
     return this.#open(worst, pico, depth);
   }
 
+  /** Throws `budget_exceeded` where no further call, or none that may take so many tokens, can be sent any more. */
+  refuseIfSpent(tokens = 0): void {
+    const refusal = this.#refusalOf({ pico: 0, tokens });
+    if (refusal !== undefined) throw refusal;
+  }
+
   spending(): Spending {
     return {
       ...spendingOf(this.#total),
@@ -191,7 +197,7 @@ export class Budget {
   }
 
   /** What keeps a call from ever being made, even if everything that is under way cost nothing. */
-  #refusalOf({ pico, tokens }: Waiting): LlmcError | undefined {
+  #refusalOf({ pico, tokens }: Pick<Waiting, "pico" | "tokens">): LlmcError | undefined {
     const { usd, tokens: maxTokens, calls } = this.#limits;
     const { pico: spent, inputTokens, outputTokens } = this.#total;
     if (this.#total.calls >= calls) {

@@ -4,6 +4,7 @@ import type { CountTokens } from "../base/tokens.ts";
 import type { Budget, WorstCase } from "./budget.ts";
 import type { GenerateRequest, Generation, Message, Model } from "./contract.ts";
 import { mayBeBilled } from "./failures.ts";
+import { createPace } from "./pace.ts";
 
 export interface MeteredRequest extends Omit<GenerateRequest, "onText" | "signal"> {
   /** 0: the session itself; 1: what it calls, and so on. */
@@ -27,17 +28,48 @@ const O200K = /^openai\/(?:gpt-4o|gpt-4\.1|gpt-5|chatgpt-4o|o[134])/;
 /** What the formats of providers add to a message and to a call, with room. */
 const TOKENS_PER_MESSAGE = 8;
 
+/** A prompt beyond this is bounded by its bytes, whoever counts: merging its tokens would take seconds. */
+const MAX_COUNTED_BYTES = 64 * 1024;
+/** Counted at once; of the slowest texts, some ten milliseconds. */
+const SLICE_CHARS = 1024;
+/** Of two slices, the last token of one and the first of the other may be others than those of both together. */
+const TOKENS_PER_CUT = 1;
+
+const countInSlices = async (
+  text: string,
+  countTokens: CountTokens,
+  pace: () => Promise<void> | undefined,
+): Promise<number> => {
+  let tokens = 0;
+  for (let at = 0; at < text.length; ) {
+    const isInCharacter = /[\uD800-\uDBFF]/.test(text[at + SLICE_CHARS - 1] ?? "");
+    const end = at + SLICE_CHARS + (isInCharacter ? 1 : 0);
+    tokens += countTokens(text.slice(at, end)) + (at === 0 ? 0 : TOKENS_PER_CUT);
+    at = end;
+    await pace();
+  }
+  return tokens;
+};
+
 /**
  * More tokens than the provider can count. Tokenizers that we do not have make at most one token of each byte, so their
  * bound is four times what they really count; what was reserved too much is free again when the call is settled.
  */
-export const boundInputTokens = (
+export const boundInputTokens = async (
   model: string,
   messages: readonly Message[],
   countTokens: CountTokens,
-): number => {
-  const count = O200K.test(model) ? countTokens : (text: string): number => Buffer.byteLength(text);
-  return messages.reduce((sum, { text }) => sum + count(text) + TOKENS_PER_MESSAGE, TOKENS_PER_MESSAGE);
+  signal?: AbortSignal,
+): Promise<number> => {
+  const pace = createPace(signal);
+  let tokens = TOKENS_PER_MESSAGE;
+  let left = O200K.test(model) ? MAX_COUNTED_BYTES : 0;
+  for (const { text } of messages) {
+    const bytes = Buffer.byteLength(text);
+    left -= bytes;
+    tokens += TOKENS_PER_MESSAGE + (left < 0 ? bytes : await countInSlices(text, countTokens, pace));
+  }
+  return tokens;
 };
 
 const MAX_TRIES = 3;
@@ -79,10 +111,10 @@ export type Meter = (model: Model, request: MeteredRequest) => Promise<Generatio
 /** The most that a call can take; refuses one whose price nobody knows. */
 export const worstCaseOf = async (
   model: Model,
-  { messages, maxOutputTokens }: Pick<GenerateRequest, "messages" | "maxOutputTokens">,
+  { messages, maxOutputTokens, signal }: Pick<GenerateRequest, "messages" | "maxOutputTokens" | "signal">,
   { countTokens, allowUnknownPrice }: Pick<MeterParts, "countTokens" | "allowUnknownPrice">,
 ): Promise<WorstCase> => {
-  const inputTokens = boundInputTokens(model.name, messages, countTokens);
+  const inputTokens = await boundInputTokens(model.name, messages, countTokens, signal);
   const costUsd = await model.worstCostUsd(inputTokens, maxOutputTokens);
   if (costUsd === undefined && !allowUnknownPrice) throw unknownPrice(model.name);
   return { costUsd, inputTokens, outputTokens: maxOutputTokens };
@@ -91,8 +123,20 @@ export const worstCaseOf = async (
 /** Calls models within a budget, and up to twice more where nothing was spent. */
 export const createMeter = (parts: MeterParts): Meter => {
   const { budget, onGenerated, retryDelayMs = FIRST_DELAY_MS } = parts;
+  // One prompt is counted after the other: those of a batch would take their slices all in the same round.
+  let counting: Promise<unknown> = Promise.resolve();
+  const countInOrder = (model: Model, request: Omit<MeteredRequest, "depth">): Promise<WorstCase> => {
+    const counted = counting.then(() => {
+      request.signal.throwIfAborted();
+      // What can never be sent is refused before any work is done for it.
+      budget.refuseIfSpent(request.maxOutputTokens);
+      return worstCaseOf(model, request, parts);
+    });
+    counting = counted.catch(() => {});
+    return counted;
+  };
   return async (model, { depth, ...request }) => {
-    const worst = await worstCaseOf(model, request, parts);
+    const worst = await countInOrder(model, request);
     for (let tries = 1; ; tries++) {
       const reservation = await budget.reserve(worst, depth, request.signal);
       try {

@@ -1,9 +1,11 @@
 import { setTimeout } from "node:timers/promises";
+import { createContext, runInContext } from "node:vm";
 import { expect, test } from "vitest";
 import { judgeAnswer } from "./answers.ts";
 import { checkValue } from "./check-value.ts";
 import { Context } from "./context.ts";
 import type { AnalysisParts, AnalysisRequest } from "./contract.ts";
+import { JAVASCRIPT_PRELUDE } from "./guest/javascript.ts";
 import { offsetsOf } from "./offsets.ts";
 import { rankPassages } from "./passages.ts";
 import { answerCalls, type NodeState } from "./sub-calls.ts";
@@ -27,8 +29,12 @@ const nodeOf = (): TracedNode => ({
 });
 
 /** A session as programs see it, without a model. */
-const stateOf = (text: string, grep: AnalysisParts["grep"] = async () => ({ hits: [], total: 0 })) => {
-  const limits = { calls: 10, tokens: 1000, budgetUsd: 1, maxDepth: 2, maxTurns: 1 };
+const stateOf = (
+  text: string,
+  grep: AnalysisParts["grep"] = async () => ({ hits: [], total: 0 }),
+  calls = 10,
+) => {
+  const limits = { calls, tokens: 1000, budgetUsd: 1, maxDepth: 2, maxTurns: 1 };
   const request = { language: "javascript", limits } as unknown as AnalysisRequest;
   const model = { name: "m", worstCostUsd: async () => 0, generate: () => Promise.reject(new Error("none")) };
   const trace = new TraceRecorder(() => 0, false);
@@ -94,7 +100,7 @@ test("REQ-L3 FAIL-G4 every argument of a program is bounded before it is used", 
 });
 
 test("REQ-L3 a question of any number of terms is ranked, and others are served meanwhile", async () => {
-  const context = new Context("zebra apple zebra apple\n".repeat(20_000));
+  const context = new Context("zebra apple zebra apple\n".repeat(200_000));
   const query = `zebra ${Array.from({ length: 100_000 }, (_, at) => `${at.toString(36)}q`).join(" ")}`;
   let turns = 0;
   const counter = setInterval(() => turns++, 1);
@@ -128,6 +134,88 @@ test("REQ-L3 a few searches of one session run at once, and the others wait", as
   const answers = await Promise.all(Array.from({ length: 100 }, () => call("grep", { pattern: "x" })));
   expect(answers.every((one) => "value" in one)).toBe(true);
   expect(peak).toBe(4);
+});
+
+test("REQ-L3 no analysis is begun where no model call is left, and nothing is done for it", async () => {
+  const { call, state, children } = stateOf("a".repeat(1000), undefined, 0);
+  let searches = 0;
+  state.tree.inSearchSlot = async (work) => {
+    searches++;
+    return work();
+  };
+  for (const args of [{}, { context: "a" }, { start: 0, end: 9 }])
+    expect(await call("rlm", { task: "t", ...args })).toMatchObject({
+      failure: { code: "budget_exceeded" },
+    });
+  expect([children.length, searches]).toEqual([0, 0]);
+});
+
+test("REQ-L3 a part that a program cut out is looked for in a slot of the searches, piece by piece", async () => {
+  const text = `export const first = 1;\n${"x".repeat(600_000)}const needle = (a: number): number => a;\n`;
+  const { call, state, children } = stateOf(text);
+  Object.assign(state.context, { language: "typescript" });
+  let searches = 0;
+  const inSlot = state.tree.inSearchSlot.bind(state.tree);
+  state.tree.inSearchSlot = (work, signal) => {
+    searches++;
+    return inSlot(work, signal);
+  };
+  const pieces: number[] = [];
+  const { includes } = String.prototype;
+  String.prototype.includes = function (...args) {
+    pieces.push(this.length);
+    return includes.apply(this, args);
+  };
+  try {
+    await call("rlm", { task: "t", context: "const needle = (a: number)" });
+    await call("rlm", { task: "t", context: "nothing of this stands there" });
+  } finally {
+    String.prototype.includes = includes;
+  }
+  expect(children.map(({ language }) => language === "typescript")).toEqual([true, false]);
+  expect(searches).toBe(2);
+  expect(Math.max(...pieces)).toBeLessThan(300_000);
+});
+
+test("REQ-L3 a text of one line is cut into passages by looking at each of them once", async () => {
+  const text = "word needle ".repeat(100_000);
+  let looked = 0;
+  const { lastIndexOf } = String.prototype;
+  String.prototype.lastIndexOf = function (this: string, wanted, from = this.length) {
+    const found = lastIndexOf.call(this, wanted, from);
+    looked += Math.min(from, this.length) - Math.max(0, found);
+    return found;
+  };
+  try {
+    expect(await rankPassages(new Context(text), "needle", 3, never)).toHaveLength(3);
+  } finally {
+    String.prototype.lastIndexOf = lastIndexOf;
+  }
+  expect(looked).toBeLessThan(2 * text.length);
+});
+
+test("REQ-L3 lineChunks looks at each part of a line once, and cuts where lines end", () => {
+  const guest = createContext({ tools: {} });
+  const chunksOf = (text: string, size: number): readonly string[] =>
+    runInContext(`context = ${JSON.stringify(text)}; lineChunks(${size})`, guest);
+  runInContext(
+    `${JAVASCRIPT_PRELUDE}
+     var looked = 0;
+     const { lastIndexOf } = String.prototype;
+     String.prototype.lastIndexOf = function (wanted, from = this.length) {
+       const found = lastIndexOf.call(this, wanted, from);
+       looked += Math.min(from, this.length) - Math.max(0, found);
+       return found;
+     };`,
+    guest,
+  );
+  expect([...chunksOf("ab\ncd\nefghi\nj", 6)]).toEqual(["ab\ncd\n", "efghi\n", "j"]);
+  expect([...chunksOf("abcdefgh\ni\n", 3)]).toEqual(["abc", "def", "gh\n", "i\n"]);
+  expect([...chunksOf("", 3)]).toEqual([]);
+  const text = "word needle ".repeat(100_000);
+  runInContext("looked = 0", guest);
+  expect(chunksOf(text, 1000)).toHaveLength(1200);
+  expect(Number(runInContext("looked", guest))).toBeLessThan(2 * text.length);
 });
 
 test("REQ-L3 repeated prompts are recorded up to a bound", () => {

@@ -239,6 +239,8 @@ const startChildOf =
     tree.counts.children++;
     const child = { id: `${id}.${++state.children}`, depth: depth + 1, task, context, schema, signal };
     return tree.inTurn(child.depth, signal, async () => {
+      // Those before it may have made the last call: no interpreter is started for one that can ask nothing.
+      tree.budget.refuseIfSpent();
       const { value, text } = await runNode(tree, child);
       return schema === undefined ? text : value;
     });

@@ -1,11 +1,10 @@
+import { createPace } from "../llm/pace.ts";
 import { BM25_B, BM25_K1 } from "../retrieve/terms/bm25.ts";
 import { tokenize } from "../retrieve/terms/tokenize.ts";
 import type { Context, Passage, Span } from "./context.ts";
 
 /** About a paragraph or a function. */
 const PASSAGE_CHARS = 1500;
-/** Between two pauses, in which the server answers others. */
-const MAX_WORK_MS = 10;
 /** A question has some ten; more are data. So a passage takes at most a quarter of its size while it is counted. */
 const MAX_TERMS = 100;
 
@@ -13,8 +12,9 @@ const MAX_TERMS = 100;
 function* passagesOf({ text }: Context): Generator<Span> {
   for (let start = 0; start < text.length; ) {
     const limit = start + PASSAGE_CHARS;
-    const lineEnd = limit >= text.length ? text.length : text.lastIndexOf("\n", limit) + 1;
-    const end = lineEnd > start ? lineEnd : Math.min(limit, text.length);
+    // Looked for in the passage: in the whole text, each would go back to the beginning of a long line.
+    const lastBreak = limit >= text.length ? -1 : text.slice(start, limit + 1).lastIndexOf("\n");
+    const end = lastBreak < 0 ? Math.min(limit, text.length) : start + lastBreak + 1;
     yield { start, end };
     start = end;
   }
@@ -80,19 +80,6 @@ const countTerms = (terms: readonly string[], numbers: ReadonlyMap<string, numbe
     if (number !== undefined) counts.set(number, (counts.get(number) ?? 0) + 1);
   }
   return counts;
-};
-
-const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-/** Lets others have their turn every few milliseconds of work. */
-const createPace = (signal: AbortSignal): (() => Promise<void> | undefined) => {
-  let resumedAt = performance.now();
-  const pause = async (): Promise<void> => {
-    await breathe();
-    signal.throwIfAborted();
-    resumedAt = performance.now();
-  };
-  return () => (performance.now() - resumedAt < MAX_WORK_MS ? undefined : pause());
 };
 
 /**

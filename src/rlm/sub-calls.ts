@@ -1,8 +1,8 @@
 import { LlmcError, toLlmcError } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
 import { parseGuarded } from "../base/json-guard.ts";
-import { createTextSearch } from "../base/text-search.ts";
 import type { Generation } from "../llm/contract.ts";
+import { createPace } from "../llm/pace.ts";
 import type { CallAnswer, CallTool } from "../sandbox/contract.ts";
 import { type Finished, MAX_EVIDENCE } from "./answers.ts";
 import { Context, type Span } from "./context.ts";
@@ -159,11 +159,30 @@ const isSpan = (given: unknown): given is Span => {
   );
 };
 
-const contextOf = ({ context, offsets }: NodeState, args: Args): Context => {
+/** V8 looks for so many characters in linear time, whatever they are. */
+const LOOKED_FOR_CHARS = 128;
+const SEARCHED_CHARS = 256 * 1024;
+
+/** Whether a text begins like a part of the context: one that a program cut out is of the same language. */
+const isCutFrom = async (text: string, context: Context, signal: AbortSignal): Promise<boolean> => {
+  const beginning = text.slice(0, LOOKED_FOR_CHARS);
+  const pace = createPace(signal);
+  for (let at = 0; at < context.text.length; at += SEARCHED_CHARS) {
+    if (context.text.slice(at, at + SEARCHED_CHARS + LOOKED_FOR_CHARS).includes(beginning)) return true;
+    await pace();
+  }
+  return false;
+};
+
+const contextOf = async (
+  { context, offsets, tree }: NodeState,
+  args: Args,
+  signal: AbortSignal,
+): Promise<Context> => {
   if (args["context"] !== undefined) {
     const text = textOf(args, "context");
-    // A part of the context that a program cut out is of the same language.
-    return new Context(text, createTextSearch(text)(context.text) >= 0 ? { language: context.language } : {});
+    const isCut = await tree.inSearchSlot(() => isCutFrom(text, context, signal), signal);
+    return new Context(text, isCut ? { language: context.language } : {});
   }
   if (args["start"] === undefined && args["end"] === undefined) return context;
   const { start, end } = isSpan(args) ? offsets.fromGuest(args) : { start: 0, end: 0 };
@@ -190,8 +209,9 @@ const startChild: Handler = async (state, args, signal) => {
       details: { limit: "max_depth" },
     });
   }
+  tree.budget.refuseIfSpent();
   const schema = isRecord(args["schema"]) ? args["schema"] : undefined;
-  return state.startChild(task, contextOf(state, args), schema, signal);
+  return state.startChild(task, await contextOf(state, args, signal), schema, signal);
 };
 
 const budgetOf = ({ tree }: NodeState) => {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { quoteLines } from "../base/quote-document.ts";
 import {
   answerFiltersInput,
   citationShape,
@@ -37,7 +38,7 @@ export const kbAnswer = defineTool({
   render: ({ text, citations, confidence, meta }) =>
     [
       citations.length > 0
-        ? `${text} (confidence ${confidence})`
+        ? `${quoteLines(text)}\nconfidence ${confidence}`
         : `${text} (confidence of an answer ${confidence}; kb_hybrid_search shows the nearest passages)`,
       ...(meta === undefined
         ? []

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { definedOf } from "./kb-shape.ts";
+import { quoteDocument, quoteName } from "../base/quote-document.ts";
+import { definedOf, renderCitation } from "./kb-shape.ts";
 import { defineTool } from "./tool.ts";
 
 export const kbGetDocument = defineTool({
@@ -43,8 +44,8 @@ export const kbGetDocument = defineTool({
   },
   render: ({ metadata: { title, uri, version, warnings }, chunks, license }) =>
     [
-      `${title} (${[uri, license, version].filter((fact) => fact !== undefined).join("; ")})`,
-      ...warnings.map((warning) => `note: ${warning}`),
-      ...(chunks.length === 0 ? ["nothing in that range"] : chunks.map(({ text }) => text)),
+      renderCitation({ title, anchor: uri, license, version }),
+      ...warnings.map((warning) => `note: ${quoteName(warning)}`),
+      ...(chunks.length === 0 ? ["nothing in that range"] : chunks.map(({ text }) => quoteDocument(text))),
     ].join("\n\n"),
 });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { quoteDocument } from "../base/quote-document.ts";
 import {
   citationShape,
   filtersInput,
@@ -48,6 +49,9 @@ export const kbHybridSearch = defineTool({
     hits.length === 0
       ? "no hits"
       : hits
-          .map(({ chunk_id: id, snippet, citation }) => `${renderCitation(citation)} ${id}\n${snippet}`)
+          .map(
+            ({ chunk_id: id, snippet, citation }) =>
+              `${renderCitation(citation)} ${id}\n${quoteDocument(snippet)}`,
+          )
           .join("\n\n"),
 });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { quoteName } from "../base/quote-document.ts";
 import type { Citation, Filters } from "../knowledge/api/contract.ts";
 
 const MAX_QUERY_CHARS = 10_000;
@@ -33,8 +34,8 @@ export const toFilters = (filters: Filters | undefined): Filters | undefined =>
 
 export const toCitation = (citation: Citation): Citation => definedOf({ ...citation });
 
-/** `Title (docs/install.md#L10-L20; MIT; 1.2.0)`. */
+/** `Title (docs/install.md#L10-L20; MIT; 1.2.0)`, in one line, whatever the document calls itself. */
 export const renderCitation = ({ title, anchor, url, license, version }: Citation): string => {
   const facts = [url ?? anchor, license, version].filter((fact) => fact !== undefined);
-  return facts.length === 0 ? title : `${title} (${facts.join("; ")})`;
+  return quoteName(facts.length === 0 ? title : `${title} (${facts.join("; ")})`);
 };

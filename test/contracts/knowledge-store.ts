@@ -118,6 +118,68 @@ export const describeStore = (
       await store.close();
     });
 
+    test("passages are named by document and position, and come without their texts: REQ-K3", async () => {
+      const { store, first } = await filled();
+      await store.promote(first.id);
+      const second = await store.openGeneration("hand", "1.1.0", { embedder: "e1", base: first.id });
+      await store.addDocument(second.id, facts("b2", "b.md"), [chunk(0, "delta")]);
+      const asked = [
+        { key: "b1", ordinal: 0 },
+        { key: "a1", ordinal: 1 },
+        { key: "a1", ordinal: 7 },
+        { key: "zz", ordinal: 0 },
+        { key: "b2", ordinal: 0 },
+        { key: "a1' OR 1=1 --", ordinal: 0 },
+      ];
+      const positions = async (generation: number) =>
+        (await store.readPositions(generation, asked))
+          .map(({ document, ordinal }) => `${document.key}#${ordinal}`)
+          .toSorted();
+      expect(await positions(first.id)).toEqual(["a1#1", "b1#0"]);
+      expect(await positions(second.id)).toEqual(["a1#1", "b2#0"]);
+      expect(await store.readPositions(first.id, [])).toEqual([]);
+      const [one] = await store.readPositions(first.id, [{ key: "a1", ordinal: 1 }]);
+      const { text: _, terms: __, vector: ___, ...position } = chunk(1, "beta");
+      expect(one).toEqual({ ...position, document: facts("a1", "a.md") });
+      await store.close();
+    });
+
+    test("a part of a document is what a range has of it, up to a size, and says how much there is: REQ-K3", async () => {
+      const { store, first } = await filled();
+      const long = Array.from({ length: 120 }, (_, at) => ({
+        ...chunk(at, `passage ${at}`),
+        page: at < 60 ? 1 : 2,
+        startLine: at * 10 + 1,
+        endLine: at === 119 ? undefined : at * 10 + 10,
+      }));
+      await store.addDocument(first.id, facts("l1", "long.md"), long);
+      const part = async (
+        unit: "line" | "page" | "ordinal" | undefined,
+        from: number,
+        to: number,
+        maxChars: number,
+      ) => {
+        const range = unit === undefined ? undefined : { unit, first: from, last: to };
+        const found = await store.readPart(first.id, "l1", range, maxChars);
+        return [found?.chunks, found?.wanted, found?.passages.map(({ ordinal }) => ordinal)];
+      };
+      const numbers = (from: number, to: number) =>
+        Array.from({ length: to - from + 1 }, (_, at) => from + at);
+      expect(await part(undefined, 0, 0, 1e6)).toEqual([120, 120, numbers(0, 119)]);
+      expect(await part(undefined, 0, 0, 18)).toEqual([120, 120, [0, 1]]);
+      expect(await part(undefined, 0, 0, 0)).toEqual([120, 120, [0]]);
+      expect(await part("ordinal", 3, 5, 1e6)).toEqual([120, 3, [3, 4, 5]]);
+      expect(await part("ordinal", 3, 118, 1e6)).toEqual([120, 116, numbers(3, 118)]);
+      expect(await part("line", 10, 11, 1e6)).toEqual([120, 2, [0, 1]]);
+      expect(await part("line", 1191, 1191, 1e6)).toEqual([120, 1, [119]]);
+      expect(await part("page", 2, 9, 1e6)).toEqual([120, 60, numbers(60, 119)]);
+      expect(await part("page", 3, 9, 1e6)).toEqual([120, 0, []]);
+      expect(await store.readPart(first.id, "zz", undefined, 10)).toBeUndefined();
+      const [one] = (await store.readPart(first.id, "l1", undefined, 0))?.passages ?? [];
+      expect(one).toMatchObject({ text: "passage 0", document: facts("l1", "long.md") });
+      await store.close();
+    });
+
     test("a promoted generation never changes; the next one shares what has not changed: REQ-K2", async () => {
       const { store, first } = await filled();
       await store.promote(first.id);

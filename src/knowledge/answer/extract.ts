@@ -1,3 +1,4 @@
+import { withoutMarks } from "../../base/quote-document.ts";
 import { cosineOf } from "../../retrieve/embed/search-rows.ts";
 import { shapeOf } from "../../retrieve/rank/query-shape.ts";
 import { tokenize } from "../../retrieve/terms/tokenize.ts";
@@ -53,11 +54,14 @@ const candidatesOf = (
   );
 };
 
-/** A sentence is one line; a block keeps its lines, with the number below it. */
-const quote = ({ text, isBlock }: Unit, citation: number): Unit => ({
-  text: isBlock ? `${text}\n[${citation}]` : `${text.replace(/\s+/g, " ")} [${citation}]`,
-  isBlock,
-});
+const FENCED = /^[ \t]*(?:`{3}|~{3})/m;
+
+/** A sentence is one line; a block keeps its lines, with the number below it. No other number in it is that of a citation. */
+const quote = ({ text, isBlock, evidence }: Candidate, citation: number): Unit => {
+  if (!isBlock) return { text: `${withoutMarks(text.replace(/\s+/g, " "))} [${citation}]`, isBlock };
+  const isCode = evidence.passage.kind !== "prose" || FENCED.test(text);
+  return { text: `${withoutMarks(text, isCode)}\n[${citation}]`, isBlock };
+};
 
 const joinUnits = (units: readonly Unit[]): string =>
   units.reduce((joined, { text, isBlock }, at) => {

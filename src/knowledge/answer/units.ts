@@ -1,5 +1,6 @@
 import type { ChunkKind } from "../../retrieve/chunk/chunk.ts";
 import { sentencesOf } from "../search/sentences.ts";
+import { blocksOf } from "./blocks.ts";
 
 /** What an answer quotes as a whole: a sentence, or a block that means nothing in pieces: code, rows, the steps of a list. */
 export interface Unit {
@@ -13,17 +14,22 @@ export interface Unit {
 /** Of a longer block, its first lines. */
 const MAX_BLOCK_CHARS = 1500;
 
-/** Fenced code, to its end or that of the text, and rows of a table. */
-const FENCE = /^[ \t]*(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:^[ \t]*\1[`~]*[ \t]*$|(?![\s\S]))/;
-const ROWS = /(?:^[ \t]*\|[^\n]*(?:\n|(?![\s\S]))){2,}/;
-/** Two steps or more, each with the lines that go on below it, which are indented. */
-const STEPS =
-  /(?:^ {0,3}\d{1,3}[.)][ \t]+[^\n]*(?:\n|(?![\s\S]))(?:[ \t]*\n(?=[ \t]+\S| {0,3}\d{1,3}[.)][ \t])|[ \t]+\S[^\n]*(?:\n|(?![\s\S])))*){2,}/;
-const BLOCK = new RegExp([FENCE, ROWS, STEPS].map(({ source }) => source).join("|"), "gm");
-
-/** Marks of HTML that show nothing: anchors, comments, and elements without content. */
+/** Marks of HTML that show nothing: anchors, and elements without content. */
 const EMPTY_MARKUP =
-  /<!--[\s\S]*?-->|<(a|span|div|p)\b[^<>]{0,500}>[ \t]*<\/\1>|<(?:a|br|hr)\b[^<>]{0,500}\/?>(?=[ \t]*$)/gim;
+  /<(a|span|div|p)\b[^<>]{0,500}>[ \t]*<\/\1>|<(?:a|br|hr)\b[^<>]{0,500}\/?>(?=[ \t]*$)/gim;
+
+/** Comments of HTML, which show nothing either; one without an end is text. */
+const withoutComments = (text: string): string => {
+  let kept = "";
+  let from = 0;
+  for (;;) {
+    const start = text.indexOf("<!--", from);
+    const end = start < 0 ? -1 : text.indexOf("-->", start + 4);
+    if (end < 0) return kept + text.slice(from);
+    kept += text.slice(from, start);
+    from = end + 3;
+  }
+};
 
 /** `- Default: 5`: a line of a list that gives a value. */
 const PAIR = /^[-*+•][ \t]+(?:\*\*|`|_)?[\p{L}\p{N}][^:\n]{0,60}:(?:\*\*|`|_)?[ \t]+\S/u;
@@ -57,7 +63,7 @@ const joinAnnounced = (units: readonly Unit[]): readonly Unit[] => {
 };
 
 const sentenceUnits = (text: string): readonly Unit[] =>
-  sentencesOf(text.replace(EMPTY_MARKUP, "")).map((one) => ({
+  sentencesOf(withoutComments(text).replace(EMPTY_MARKUP, "")).map((one) => ({
     text: one.text,
     isBlock: false,
     ...(PAIR.test(one.text) ? { needsHeading: true } : {}),
@@ -71,9 +77,9 @@ export const unitsOf = (text: string, kind: ChunkKind): readonly Unit[] => {
   }
   const units: Unit[] = [];
   let from = 0;
-  for (const { index, 0: block } of text.matchAll(BLOCK)) {
-    units.push(...sentenceUnits(text.slice(from, index)), ...blockOf(block));
-    from = index + block.length;
+  for (const { start, end } of blocksOf(text)) {
+    units.push(...sentenceUnits(text.slice(from, start)), ...blockOf(text.slice(start, end)));
+    from = end;
   }
   return joinAnnounced([...units, ...sentenceUnits(text.slice(from))]);
 };

@@ -7,10 +7,10 @@ import type { NewChunk } from "../store/contract.ts";
 import { splitText } from "./split-text.ts";
 
 /** Changes whenever the chunks of a document would: part of a document's key, so that it is then read again. */
-export const CHUNK_RECIPE = `chunks-2-terms-${TERMS_VERSION}`;
+export const CHUNK_RECIPE = `chunks-3-terms-${TERMS_VERSION}`;
 
 /** Bounds what one document adds; the rest of a longer one is left out with a warning. */
-const MAX_CHUNKS = 5000;
+export const MAX_CHUNKS = 5000;
 
 const KINDS: Readonly<Record<Section["kind"], ChunkKind>> = { prose: "prose", code: "code", table: "data" };
 

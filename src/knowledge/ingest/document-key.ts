@@ -1,4 +1,5 @@
 import type { SourceDocument } from "../../documents/contract.ts";
+import { asLine, MAX_TITLE_CHARS } from "../../documents/document-checks.ts";
 import { documentKeyOf } from "../api/ids.ts";
 import type { DocumentFacts, Source } from "../store/contract.ts";
 import { CHUNK_RECIPE } from "./chunk-document.ts";
@@ -23,10 +24,10 @@ export const createDocumentKeys =
         key: documentKeyOf(JSON.stringify([source, ...parts])),
         uri,
         source,
-        title: item.name,
+        title: asLine(item.name).slice(0, MAX_TITLE_CHARS),
         format: "",
-        licence: item.licence,
-        version: item.version,
+        licence: item.licence && asLine(item.licence),
+        version: item.version && asLine(item.version),
         hash: item.contentHash,
         bytes: item.bytes.byteLength,
         warnings: [],

@@ -7,6 +7,7 @@ import type {
   SourceItem,
   SourceOptions,
 } from "../../documents/contract.ts";
+import { asLine } from "../../documents/document-checks.ts";
 import type { PassageEmbedder } from "../search/passage-embedder.ts";
 import type { DocumentFacts, Failure, Generation, Source, Store } from "../store/contract.ts";
 import { chunkDocument } from "./chunk-document.ts";
@@ -115,10 +116,10 @@ const put = async ({ parts, request, generation, claims }: Run, document: KeyedD
     generation.id,
     {
       ...facts,
-      title: parsed.title || item.name,
+      title: parsed.title || facts.title,
       format: parsed.format,
-      licence: parsed.licence ?? item.licence,
-      version: parsed.version ?? item.version,
+      licence: parsed.licence ?? facts.licence,
+      version: parsed.version ?? facts.version,
       warnings: [...parsed.warnings, ...warnings],
     },
     chunks,
@@ -168,7 +169,8 @@ const readThrough = async (run: Run, reading: Reading, only?: ReadonlySet<string
   let stopped: { readonly by: unknown } | undefined;
   for await (const item of itemsOf(run, source)) {
     stopIfAborted(signal);
-    const uri = item.url ?? parts.uriOf(source, item.id);
+    // Whoever names a file writes into citations: as one line.
+    const uri = asLine(item.url ?? parts.uriOf(source, item.id));
     if (only !== undefined && !only.has(uri)) continue;
     seen.add(uri);
     request.onProgress?.({ done: seen.size, total: item.total, source, failed: run.failed.length });

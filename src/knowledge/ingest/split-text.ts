@@ -8,7 +8,7 @@ export interface TextPart {
 /** About 450 tokens: a few paragraphs, which is what an answer is found in. */
 const TARGET_CHARS = 1800;
 /** No part is longer. */
-const MAX_CHARS = 2600;
+export const MAX_PASSAGE_CHARS = 2600;
 
 interface Block {
   readonly fromLine: number;
@@ -36,12 +36,12 @@ const cutBefore = (text: string, max: number): number => {
 const splitLine = (line: string, at: number): readonly Block[] => {
   const blocks: Block[] = [];
   for (let rest = line; rest !== ""; ) {
-    const end = rest.length <= MAX_CHARS ? rest.length : cutBefore(rest, MAX_CHARS);
+    const end = rest.length <= MAX_PASSAGE_CHARS ? rest.length : cutBefore(rest, MAX_PASSAGE_CHARS);
     blocks.push({
       fromLine: at,
       toLine: at,
       text: rest.slice(0, end),
-      isPiece: line.length > MAX_CHARS,
+      isPiece: line.length > MAX_PASSAGE_CHARS,
       isInline: blocks.length > 0,
     });
     rest = rest.slice(end);
@@ -62,7 +62,7 @@ const blocksOf = (text: string): readonly Block[] => {
     while (to + 1 < lines.length && lines[to + 1]?.trim() !== "") to++;
     const paragraph = lines.slice(from, to + 1);
     const joined = paragraph.join("\n");
-    if (joined.length <= MAX_CHARS)
+    if (joined.length <= MAX_PASSAGE_CHARS)
       blocks.push({ fromLine: from, toLine: to, text: joined, isPiece: false, isInline: false });
     else
       paragraph.forEach((line, at) => {
@@ -98,10 +98,16 @@ export const splitText = (text: string): readonly TextPart[] => {
     chars = 0;
   };
   for (const block of blocksOf(text)) {
+    // Between two blocks, one blank line is counted with the first; further ones are part of the text as well.
+    let blank = -1;
+    for (let at = (held.at(-1)?.toLine ?? block.fromLine) + 1; at < block.fromLine; at++)
+      blank += (lines[at]?.length ?? 0) + 1;
+    const needed = block.text.length + 2 + Math.max(0, blank);
     const isTooMuch = chars + block.text.length > TARGET_CHARS && chars > TARGET_CHARS / 4;
-    if (held.length > 0 && (isTooMuch || chars + block.text.length + 2 > MAX_CHARS)) flush();
+    const isFull = held.length > 0 && (isTooMuch || chars + needed > MAX_PASSAGE_CHARS);
+    if (isFull) flush();
     held.push(block);
-    chars += block.text.length + 2;
+    chars += isFull ? block.text.length + 2 : needed;
   }
   flush();
   return parts;

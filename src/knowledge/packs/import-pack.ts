@@ -1,5 +1,6 @@
-import { gunzipSync } from "node:zlib";
+import { createGunzip } from "node:zlib";
 import { LlmcError, toLlmcError } from "../../base/error.ts";
+import { createLineSplitter } from "../../base/line-splitter.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { checkName, DOCUMENT_KEY_DIGITS, documentKeyOf } from "../api/ids.ts";
 import { createDocumentClaims, type DocumentClaims } from "../ingest/document-claims.ts";
@@ -10,14 +11,43 @@ import { type PackedDocument, unpackDocument } from "./packed-document.ts";
 
 /** What one part may become; more is a bomb. */
 const MAX_PART_BYTES = 256 * 1024 * 1024;
+/** Of one document: twice what one with the most passages of the largest size takes. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+/** Unpacked at once. */
+const PIECE_BYTES = 256 * 1024;
 
-const unpackPart = (part: Uint8Array): readonly string[] => {
+/** The lines of a part, one after the other: never more of it in memory than one line. */
+async function* unpackPart(part: Uint8Array): AsyncGenerator<string> {
+  let lines: string[] = [];
+  let bytes = 0;
+  const splitter = createLineSplitter(() => MAX_LINE_BYTES, 0, {
+    onLine: (line) => lines.push(line.toString("utf8")),
+    onOversize: () => {
+      throw badPack("a document in it is too large");
+    },
+  });
+  const take = (): readonly string[] => {
+    const taken = lines;
+    lines = [];
+    return taken;
+  };
+  const pieces = createGunzip({ chunkSize: PIECE_BYTES });
+  pieces.end(part);
   try {
-    return gunzipSync(part, { maxOutputLength: MAX_PART_BYTES }).toString("utf8").split("\n");
+    for await (const piece of pieces as AsyncIterable<Buffer>) {
+      bytes += piece.byteLength;
+      if (bytes > MAX_PART_BYTES) throw badPack("a part of it is too large");
+      splitter.push(piece);
+      yield* take();
+    }
   } catch (error) {
-    throw Object.assign(badPack("a part of it cannot be unpacked"), { cause: error });
+    throw error instanceof LlmcError
+      ? error
+      : Object.assign(badPack("a part of it cannot be unpacked"), { cause: error });
   }
-};
+  splitter.end();
+  yield* take();
+}
 
 /**
  * Whoever makes a pack chooses the keys in it: they are hashed once more with the pack itself, so that none of them is
@@ -28,22 +58,28 @@ const ownKey = (digest: string, { facts, chunks }: PackedDocument): PackedDocume
   facts: { ...facts, key: documentKeyOf(`${digest}\0${facts.key}`) },
 });
 
+export interface ImportRequest {
+  readonly bytes: Uint8Array;
+  /** Left out: the name that it was exported under. */
+  readonly name?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** A pack that was read and checked. */
 interface CheckedPack {
   readonly collection: string;
   readonly manifest: PackManifest;
   /** What its version names as its source: the pack itself. */
   readonly source: string;
-  /** Unpacked one part after the other, since all of them together may not fit into memory. */
-  readonly documents: () => Iterable<PackedDocument>;
+  /** Unpacked one after the other, since all of them together may not fit into memory. */
+  readonly documents: () => AsyncIterable<PackedDocument>;
 }
 
 /** Everything is read once before anything is written: what cannot be imported changes nothing. */
-const checkPack = (
+const checkPack = async (
   embedder: Pick<PassageEmbedder, "id" | "dimensions">,
-  bytes: Uint8Array,
-  name: string | undefined,
-): CheckedPack => {
+  { bytes, name, signal }: ImportRequest,
+): Promise<CheckedPack> => {
   const { manifest, parts, digest } = readPack(bytes);
   const collection = checkName(name ?? manifest.collection);
   if (manifest.embedder !== embedder.id)
@@ -51,15 +87,17 @@ const checkPack = (
       hint: `The pack has ${manifest.embedder}, this llmc ${embedder.id}: make it again with llmc kb add.`,
     });
   const source = `pack:${digest.slice(0, DOCUMENT_KEY_DIGITS)}`;
-  function* documents(): Generator<PackedDocument> {
+  async function* documents(): AsyncGenerator<PackedDocument> {
     for (const part of parts)
-      for (const line of unpackPart(part))
+      for await (const line of unpackPart(part))
         yield ownKey(digest, unpackDocument(line, source, embedder.dimensions));
   }
   let [count, chunks] = [0, 0];
-  for (const document of documents()) {
+  for await (const document of documents()) {
+    stopIfAborted(signal);
     count++;
     chunks += document.chunks.length;
+    if (count > manifest.documents || chunks > manifest.chunks) break;
   }
   if (count !== manifest.documents || chunks !== manifest.chunks)
     throw badPack("it does not have as many documents and passages as its manifest says");
@@ -147,27 +185,21 @@ const undoImport = async (
     await store.removeCollection(collection);
 };
 
-export interface ImportRequest {
-  readonly bytes: Uint8Array;
-  /** Left out: the name that it was exported under. */
-  readonly name?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** Makes a generation from a pack: all of it, or nothing. It is promoted like any other. */
 export const importPack = async (
   store: Store,
   embedder: Pick<PassageEmbedder, "id" | "dimensions">,
-  { bytes, name, signal }: ImportRequest,
+  request: ImportRequest,
 ): Promise<{ readonly collection: string; readonly version: string; readonly documents: number }> => {
-  const pack = checkPack(embedder, bytes, name);
+  const { signal } = request;
+  const pack = await checkPack(embedder, request);
   const { collection, manifest, source } = pack;
   const isNew = (await collectionIn(store, collection)) === undefined;
   if (isNew) await store.createCollection(collection, manifest.product);
   const begun = await beginImport(store, embedder, pack, signal);
   const { id } = begun.generation;
   try {
-    for (const { facts, chunks } of pack.documents()) {
+    for await (const { facts, chunks } of pack.documents()) {
       stopIfAborted(signal);
       await store.addDocument(id, facts, chunks);
     }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { LlmcError } from "../../base/error.ts";
 import { isRecord } from "../../base/is-record.ts";
+import { asLine } from "../../documents/document-checks.ts";
 import { isQuestion, MAX_QUESTIONS } from "../evaluate/questions.ts";
 import type { EvalQuestion } from "../store/contract.ts";
 import { checkVersion, isVersion } from "../versions/semver.ts";
@@ -9,6 +10,7 @@ import { checkVersion, isVersion } from "../versions/semver.ts";
 const MAGIC = "KBPACK1\n";
 const LENGTH_BYTES = 4;
 const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
+const MAX_PRODUCT_CHARS = 500;
 
 /** Compressed JSON lines: a document each, with its passages. */
 export interface PackPart {
@@ -47,6 +49,10 @@ export const writePack = (manifest: PackManifest, parts: readonly Uint8Array[]):
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
+/** It is shown beside the name. */
+const isLine = (value: unknown): boolean =>
+  typeof value === "string" && value.length <= MAX_PRODUCT_CHARS && asLine(value) === value;
+
 const isPart = (value: unknown): value is PackPart =>
   isRecord(value) && isCount(value["bytes"]) && /^[0-9a-f]{64}$/.test(String(value["sha256"]));
 
@@ -57,7 +63,7 @@ const checkManifest = (value: unknown): PackManifest => {
   if (format !== 1) throw badPack("it was made by a newer llmc");
   const isWhole =
     typeof collection === "string" &&
-    typeof product === "string" &&
+    isLine(product) &&
     typeof version === "string" &&
     isVersion(version) &&
     typeof embedder === "string" &&

@@ -1,5 +1,23 @@
 import { isRecord } from "../../base/is-record.ts";
+import { endOfString } from "../../base/json-guard.ts";
+import {
+  anchor,
+  count,
+  headings,
+  items,
+  line,
+  lineRange,
+  MAX_MESSAGE_CHARS,
+  MAX_TITLE_CHARS,
+  MAX_WARNINGS,
+  optional,
+  refuse,
+  text,
+} from "../../documents/document-checks.ts";
+import { FORMATS } from "../../documents/formats-table.ts";
 import type { ChunkKind } from "../../retrieve/chunk/chunk.ts";
+import { MAX_CHUNKS } from "../ingest/chunk-document.ts";
+import { MAX_PASSAGE_CHARS } from "../ingest/split-text.ts";
 import type { DocumentFacts, NewChunk } from "../store/contract.ts";
 import { badPack } from "./pack-format.ts";
 
@@ -11,7 +29,12 @@ export interface PackedDocument {
 
 const KINDS: ReadonlySet<unknown> = new Set<ChunkKind>(["code", "prose", "data", "text"]);
 const BYTES_PER_TERM = 5;
-const MAX_TEXT_CHARS = 100_000;
+/** A path of the longest kind, with its collection before it and its controls escaped. */
+const MAX_URI_CHARS = 20_000;
+/** No source gives a larger document. */
+const MAX_DOCUMENT_BYTES = 2 ** 40;
+/** Of the terms of a passage with its headings, and of a vector. */
+const MAX_ENCODED_CHARS = 128 * 1024;
 
 const encode = (bytes: Uint8Array | Int8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
@@ -27,76 +50,106 @@ export const packDocument = ({ facts: { source: _, ...facts }, chunks }: PackedD
     })),
   });
 
-const isText = (value: unknown): value is string =>
-  typeof value === "string" && value.length <= MAX_TEXT_CHARS;
-const isOptionalText = (value: unknown): value is string | undefined => value === undefined || isText(value);
-const isOptionalCount = (value: unknown): value is number | undefined =>
-  value === undefined || (Number.isSafeInteger(value) && Number(value) >= 0);
-const areTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText);
-
-const readFacts = (value: unknown): Omit<DocumentFacts, "source"> => {
-  if (!isRecord(value)) throw badPack("a document in it is not complete");
-  const { key, uri, title, format, licence, version, hash, bytes, warnings } = value;
-  if (
-    isText(key) &&
-    isText(uri) &&
-    isText(title) &&
-    isText(format) &&
-    isOptionalText(licence) &&
-    isOptionalText(version) &&
-    isText(hash) &&
-    typeof bytes === "number" &&
-    Number.isSafeInteger(bytes) &&
-    areTexts(warnings)
-  )
-    return { key, uri, title, format, licence, version, hash, bytes, warnings };
-  throw badPack("a document in it is not complete");
+/** What comes from a pack is checked like what a reader of documents sends, and is no larger than what is read here. */
+const checked = <T>(what: string, read: () => T): T => {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof TypeError)
+      throw Object.assign(badPack(`${what} in it is not complete`), { cause: error });
+    throw error;
+  }
 };
 
-const readChunk = (value: unknown, ordinal: number, dimensions: number): NewChunk => {
-  if (!isRecord(value)) throw badPack("a passage in it is not complete");
-  const { kind, headings, anchor, page, startLine, endLine, text, terms, vector } = value;
-  if (
-    value["ordinal"] !== ordinal ||
-    !KINDS.has(kind) ||
-    !areTexts(headings) ||
-    !isOptionalText(anchor) ||
-    !isOptionalCount(page) ||
-    !isOptionalCount(startLine) ||
-    !isOptionalCount(endLine) ||
-    !isText(text) ||
-    typeof terms !== "string" ||
-    typeof vector !== "string"
-  )
-    throw badPack("a passage in it is not complete");
-  const [packed, bytes] = [Buffer.from(terms, "base64"), Buffer.from(vector, "base64")];
-  if (packed.byteLength % BYTES_PER_TERM !== 0 || bytes.byteLength !== dimensions)
-    throw badPack("the index of a passage in it is damaged");
+const byteCount = (value: unknown): number =>
+  Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MAX_DOCUMENT_BYTES
+    ? Number(value)
+    : refuse("a size");
+
+const readFacts = (value: unknown): Omit<DocumentFacts, "source"> => {
+  if (!isRecord(value)) return refuse("a document");
+  const short = (name: string): string => line(value[name], MAX_TITLE_CHARS);
+  const optionalShort = (name: string): string | undefined => optional(value[name], () => short(name));
   return {
-    ordinal,
-    kind: kind as ChunkKind,
-    headings,
-    anchor,
-    page,
-    startLine,
-    endLine,
-    text,
-    terms: new Uint8Array(packed),
-    vector: new Int8Array(bytes),
+    key: short("key"),
+    uri: line(value["uri"], MAX_URI_CHARS),
+    title: short("title"),
+    format: FORMATS.find((one) => one === value["format"]) ?? refuse("a format"),
+    licence: optionalShort("licence"),
+    version: optionalShort("version"),
+    hash: short("hash"),
+    bytes: byteCount(value["bytes"]),
+    // What was cut off is said in one more than the reader may send.
+    warnings: items(value["warnings"], MAX_WARNINGS + 1).map((warning) => line(warning, MAX_MESSAGE_CHARS)),
   };
 };
 
-/** Reads a line of a pack, which may come from anybody. */
-export const unpackDocument = (line: string, source: string, dimensions: number): PackedDocument => {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    throw badPack("a document in it cannot be read");
-  }
-  if (!isRecord(value) || !Array.isArray(value["chunks"])) throw badPack("a document in it is not complete");
+const passageText = (value: unknown): string => {
+  const read = text(value);
+  return read.length <= MAX_PASSAGE_CHARS ? read : refuse("a passage");
+};
+
+const bytesOf = (value: unknown, isLength: (bytes: number) => boolean): Uint8Array<ArrayBuffer> => {
+  if (typeof value !== "string" || value.length > MAX_ENCODED_CHARS) return refuse("a part of the index");
+  // A copy: small buffers lie in a pool that they share.
+  const decoded = new Uint8Array(Buffer.from(value, "base64"));
+  return isLength(decoded.byteLength) ? decoded : refuse("a part of the index");
+};
+
+const readChunk = (value: unknown, ordinal: number, dimensions: number): NewChunk => {
+  if (!isRecord(value) || value["ordinal"] !== ordinal || !KINDS.has(value["kind"]))
+    return refuse("a passage");
   return {
-    facts: { ...readFacts(value["facts"]), source },
-    chunks: value["chunks"].map((chunk, ordinal) => readChunk(chunk, ordinal, dimensions)),
+    ordinal,
+    kind: value["kind"] as ChunkKind,
+    headings: headings(value["headings"]),
+    anchor: optional(value["anchor"], anchor),
+    page: optional(value["page"], count),
+    startLine: undefined,
+    endLine: undefined,
+    ...lineRange(value),
+    text: passageText(value["text"]),
+    terms: bytesOf(value["terms"], (bytes) => bytes % BYTES_PER_TERM === 0),
+    vector: new Int8Array(bytesOf(value["vector"], (bytes) => bytes === dimensions).buffer),
+  };
+};
+
+/** More than a document of the largest size has outside of its texts: each takes memory once it is parsed. */
+const MAX_MARKS = 400_000;
+const MARKS: ReadonlySet<number> = new Set([..."[{:,"].map((mark) => mark.charCodeAt(0)));
+const QUOTE = '"'.charCodeAt(0);
+
+/** Looks at a line before it is parsed: `[[],[],[],…` becomes forty times as large. */
+const checkMarks = (json: string): void => {
+  let marks = 0;
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(json, at);
+    else if (MARKS.has(code) && ++marks > MAX_MARKS) throw badPack("a document in it has too many parts");
+  }
+};
+
+const parseLine = (json: string): unknown => {
+  try {
+    checkMarks(json);
+    return JSON.parse(json);
+  } catch (error) {
+    throw Object.assign(badPack("a document in it cannot be read"), { cause: error });
+  }
+};
+
+/** Reads a line of a pack, which may come from anybody. */
+export const unpackDocument = (json: string, source: string, dimensions: number): PackedDocument => {
+  const value = parseLine(json);
+  return {
+    facts: {
+      ...checked("a document", () => readFacts(isRecord(value) ? value["facts"] : undefined)),
+      source,
+    },
+    chunks: checked("a passage", () =>
+      items(isRecord(value) ? value["chunks"] : undefined, MAX_CHUNKS).map((chunk, ordinal) =>
+        readChunk(chunk, ordinal, dimensions),
+      ),
+    ),
   };
 };

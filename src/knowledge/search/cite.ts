@@ -1,24 +1,24 @@
 import type { Citation, Hit } from "../api/contract.ts";
 import { chunkId, documentId } from "../api/ids.ts";
-import type { Generation, Passage } from "../store/contract.ts";
+import type { CitedPassage, Generation, Passage } from "../store/contract.ts";
 
 /** Whether the URI is a link that a reader can follow; everything else is a path. */
 const isUrl = (uri: string): boolean => /^https?:\/\//.test(uri);
 
-const fragmentOf = ({ anchor, page, startLine, endLine, document }: Passage): string => {
+const fragmentOf = ({ anchor, page, startLine, endLine, document }: CitedPassage): string => {
   if (page !== undefined) return `#page=${page}`;
   if (anchor !== undefined && isUrl(document.uri)) return `#${anchor}`;
   if (startLine === undefined) return anchor === undefined ? "" : `#${anchor}`;
   return endLine === undefined || endLine === startLine ? `#L${startLine}` : `#L${startLine}-L${endLine}`;
 };
 
-export const anchorOf = (passage: Passage): string => {
+export const anchorOf = (passage: CitedPassage): string => {
   const { uri } = passage.document;
   return `${isUrl(uri) ? uri.replace(/#.*$/, "") : uri}${fragmentOf(passage)}`;
 };
 
 /** The version is that of the collection: of a document that names its own, both. */
-export const citationOf = (passage: Passage, { version }: Generation): Citation => {
+export const citationOf = (passage: CitedPassage, { version }: Generation): Citation => {
   const { document, headings } = passage;
   const heading = headings.at(-1);
   const title =

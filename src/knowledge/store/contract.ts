@@ -109,10 +109,37 @@ export interface IndexedPassage {
   readonly vector: Int8Array;
 }
 
-export interface Passage extends ChunkPosition {
+/** What a citation names of a passage. */
+export interface CitedPassage extends ChunkPosition {
+  readonly document: DocumentFacts;
+}
+
+export interface Passage extends CitedPassage {
   readonly id: number;
   readonly text: string;
+}
+
+/** Names a passage within a generation. */
+export interface PassageKey {
+  /** Of its document. */
+  readonly key: string;
+  readonly ordinal: number;
+}
+
+/** Both ends are part of it. */
+export interface PassageRange {
+  readonly unit: "line" | "page" | "ordinal";
+  readonly first: number;
+  readonly last: number;
+}
+
+export interface DocumentPart {
   readonly document: DocumentFacts;
+  /** Passages of the whole document. */
+  readonly chunks: number;
+  /** Passages in the range. */
+  readonly wanted: number;
+  readonly passages: readonly Passage[];
 }
 
 export interface Failure {
@@ -228,7 +255,16 @@ export interface Store {
   passages(generation: number): AsyncIterable<readonly IndexedPassage[]>;
   /** In the order of the ids; those that the generation does not have are left out. */
   readPassages(generation: number, ids: readonly number[]): Promise<readonly Passage[]>;
-  /** By document and position; undefined where the generation has no such document. */
+  /** Those that the generation has, in any order, without their texts. */
+  readPositions(generation: number, keys: readonly PassageKey[]): Promise<readonly CitedPassage[]>;
+  /** The beginning of a range, or of the whole document; undefined where the generation has no such document. */
+  readPart(
+    generation: number,
+    key: string,
+    range: PassageRange | undefined,
+    maxChars: number,
+  ): Promise<DocumentPart | undefined>;
+  /** A whole document, by position; undefined where the generation has no such document. */
   readDocument(generation: number, key: string): Promise<readonly Passage[] | undefined>;
 
   readonly claims: StoredClaims;

@@ -1,7 +1,7 @@
 import { LlmcError } from "../../base/error.ts";
 import type { ChunkKind } from "../../retrieve/chunk/chunk.ts";
 import { changeDocuments, checkOpen, collectionId, collectionOf } from "./collections-queries.ts";
-import type { DocumentFacts, Failure, IndexedPassage, NewChunk, Passage } from "./contract.ts";
+import type { ChunkPosition, DocumentFacts, Failure, IndexedPassage, NewChunk, Passage } from "./contract.ts";
 import {
   batchesOf,
   bytesOf,
@@ -172,10 +172,10 @@ export function* readFailures(generation: number): Query<readonly Failure[]> {
   return found.map((row) => ({ uri: textOf(row, "uri"), reason: textOf(row, "reason") }));
 }
 
-const FACTS =
+export const FACTS =
   "d.doc_key, d.uri, d.source, d.title, d.format, d.licence, d.version, d.hash, d.bytes, d.warnings";
 
-const toFacts = (row: SqlRow): DocumentFacts => ({
+export const toFacts = (row: SqlRow): DocumentFacts => ({
   key: textOf(row, "doc_key"),
   uri: textOf(row, "uri"),
   source: textOf(row, "source"),
@@ -246,10 +246,11 @@ export function* readIndexed(generation: number, key: string): Query<readonly In
   return found.map(toIndexed);
 }
 
-const PASSAGE = `c.id, c.ordinal, c.kind, c.headings, c.anchor, c.page, c.start_line, c.end_line, c.text, ${FACTS}`;
+/** Where a passage stands; the text lies behind these columns, and is not touched when they are read. */
+export const POSITION = "c.ordinal, c.kind, c.headings, c.anchor, c.page, c.start_line, c.end_line";
+export const PASSAGE = `c.id, ${POSITION}, c.text, ${FACTS}`;
 
-const toPassage = (row: SqlRow): Passage => ({
-  id: numberOf(row, "id"),
+export const toPosition = (row: SqlRow): ChunkPosition => ({
   ordinal: numberOf(row, "ordinal"),
   kind: textOf(row, "kind") as ChunkKind,
   headings: jsonOf<readonly string[]>(row, "headings"),
@@ -257,6 +258,11 @@ const toPassage = (row: SqlRow): Passage => ({
   page: optionalNumber(row, "page"),
   startLine: optionalNumber(row, "start_line"),
   endLine: optionalNumber(row, "end_line"),
+});
+
+export const toPassage = (row: SqlRow): Passage => ({
+  id: numberOf(row, "id"),
+  ...toPosition(row),
   text: textOf(row, "text"),
   document: toFacts(row),
 });

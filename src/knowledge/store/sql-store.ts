@@ -5,6 +5,7 @@ import * as collections from "./collections-queries.ts";
 import type { IndexedPassage, Store } from "./contract.ts";
 import * as documents from "./documents-queries.ts";
 import * as indexes from "./index-queries.ts";
+import * as reading from "./passages-queries.ts";
 import type { Query } from "./statements.ts";
 
 /** What runs the work of a store: one database. */
@@ -60,6 +61,9 @@ export const createSqlStore = ({ driver, workspace, now }: SqlStoreOptions): Sto
     documents: (generation) => read(() => documents.readDocuments(generation)),
     passages,
     readPassages: (generation, ids) => read(() => documents.readPassages(generation, ids)),
+    readPositions: (generation, keys) => read(() => reading.readPositions(generation, keys)),
+    readPart: (generation, key, range, maxChars) =>
+      read(() => reading.readPart(generation, key, range, maxChars)),
     readDocument: (generation, key) => read(() => documents.readDocument(generation, key)),
     readIndexed: (generation, key) => read(() => documents.readIndexed(generation, key)),
     claims: {

@@ -20,10 +20,10 @@ export const JAVASCRIPT_PRELUDE = String.raw`{
     const size = atLeastOne(given);
     const found = [];
     for (let at = 0; at < context.length; ) {
-      const last = at + size >= context.length ? context.length : context.lastIndexOf("\n", at + size - 1) + 1;
-      const end = last > at ? last : Math.min(context.length, at + size);
-      found.push(context.slice(at, end));
-      at = end;
+      const piece = context.slice(at, at + size);
+      const last = at + size >= context.length ? -1 : piece.lastIndexOf("\n");
+      found.push(last < 0 ? piece : piece.slice(0, last + 1));
+      at += found.at(-1).length;
     }
     return found;
   });

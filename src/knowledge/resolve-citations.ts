@@ -1,0 +1,62 @@
+import { LlmcError } from "../base/error.ts";
+import { checkCollection, type KnowledgeCaller } from "./api/caller.ts";
+import type { ResolvedCitation } from "./api/contract.ts";
+import { type ChunkId, parseChunkId } from "./api/ids.ts";
+import type { Catalogue } from "./catalogue.ts";
+import { exactVersion, gone } from "./exact-version.ts";
+import { citationOf } from "./search/cite.ts";
+import type { Store } from "./store/contract.ts";
+
+interface Asked {
+  readonly id: ChunkId;
+  /** As it was given. */
+  readonly text: string;
+  /** Its position among all. */
+  readonly at: number;
+}
+
+/** Those of one version: what has gone says so by itself, and nothing about the others. */
+const resolveVersion = async (
+  { catalogue, store }: { readonly catalogue: Catalogue; readonly store: Store },
+  { collection, version }: ChunkId,
+  asked: readonly Asked[],
+): Promise<readonly ResolvedCitation[]> => {
+  try {
+    const generation = exactVersion(await catalogue.find(collection), version, "passage");
+    const found = await store.readPositions(
+      generation.id,
+      asked.map(({ id: { key, ordinal } }) => ({ key, ordinal })),
+    );
+    const byPosition = new Map(found.map((one) => [`${one.document.key}#${one.ordinal}`, one]));
+    return asked.map(({ id, text }) => {
+      const passage = byPosition.get(`${id.key}#${id.ordinal}`);
+      return passage === undefined
+        ? { title: text, error: gone("passage").message }
+        : citationOf(passage, generation);
+    });
+  } catch (thrown) {
+    if (!(thrown instanceof LlmcError) || thrown.code !== "resource_not_found") throw thrown;
+    return asked.map(({ text }) => ({ title: text, error: thrown.message }));
+  }
+};
+
+/** In the order of the ids, each by itself; the store is asked once for each version. */
+export const resolveCitations = async (
+  parts: { readonly catalogue: Catalogue; readonly store: Store },
+  chunkIds: readonly string[],
+  caller: KnowledgeCaller,
+): Promise<readonly ResolvedCitation[]> => {
+  const asked = chunkIds.map((text, at): Asked => ({ id: parseChunkId(text), text, at }));
+  for (const name of new Set(asked.map(({ id }) => id.collection))) checkCollection(caller, name);
+  const resolved: ResolvedCitation[] = [];
+  for (const group of Map.groupBy(asked, ({ id }) => `${id.collection}@${id.version}`).values()) {
+    const [one] = group;
+    if (one === undefined) continue;
+    const found = await resolveVersion(parts, one.id, group);
+    group.forEach(({ at }, index) => {
+      const citation = found[index];
+      if (citation !== undefined) resolved[at] = citation;
+    });
+  }
+  return resolved;
+};
