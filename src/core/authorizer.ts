@@ -1,6 +1,7 @@
 import { type LlmcError, withHint } from "../base/error.ts";
+import { isInside } from "../base/paths.ts";
 import type { PolicyContext, PolicyDecision } from "../policy/cedar/model.ts";
-import type { PermitFiles, PermitHost, ProgramNeeds, ProgramRequest } from "../policy/permit.ts";
+import type { GrantedPath, PermitFiles, PermitHost, ProgramNeeds, ProgramRequest } from "../policy/permit.ts";
 import { quoteForQuestion } from "../policy/show-call.ts";
 import type { Caller } from "../tools/contract.ts";
 import type { Effect } from "../tools/tool.ts";
@@ -9,6 +10,7 @@ import {
   type CallState,
   check,
   countsConsent,
+  isForbiddenFor,
   judgeFor,
   keepGrants,
   originForTool,
@@ -107,16 +109,39 @@ const checkProgram = (state: CallState, request: ProgramRequest): void => {
   });
 };
 
-const checkPath = (state: CallState, tool: Called, path: string, refusal: LlmcError): void => {
+const describePath = ({ path, realPath }: GrantedPath): string =>
+  realPath === path
+    ? `That is outside the allowed folders: it could read ${quoteForQuestion(path)} and everything in it, if it is a folder.`
+    : `${quoteForQuestion(path)} is outside the allowed folders and leads to ${quoteForQuestion(realPath)}: it could read that, and everything in it, if it is a folder.`;
+
+/** Decides on paths outside the roots, and on what lies in those that were granted. */
+const createPathDecisions = (state: CallState, tool: Called) => {
   const action = actionOf(tool);
-  check(state, {
-    ...pathSubject(action, path),
-    key: `path:${action.groups.join(":")}:${path}`,
-    facts: () => [
-      `That is outside the allowed folders: it could read ${quoteForQuestion(path)} and everything in it, if it is a folder.`,
-    ],
-    refuse: () => refusal,
-  });
+  /** What the user agreed to, with everything in it. */
+  const agreed: string[] = [];
+  const known = new Map<string, boolean>();
+  return {
+    permitPath: (granted: GrantedPath, refusal: LlmcError): void => {
+      const { isGranted } = check(state, {
+        ...pathSubject(action, granted),
+        // Where it leads is what the user agrees to: the same name may lead elsewhere later.
+        key: `path:${action.groups.join(":")}:${granted.realPath}`,
+        facts: () => [describePath(granted)],
+        refuse: () => refusal,
+      });
+      known.clear();
+      if (isGranted) agreed.push(granted.path, granted.realPath);
+    },
+    forbidsPath: (path: string): boolean => {
+      const before = known.get(path);
+      if (before !== undefined) return before;
+      const isAgreed = agreed.some((one) => isInside(path, one));
+      const subject = pathSubject(action, { path, realPath: path });
+      const isForbidden = isForbiddenFor(state.parts, state.origin.caller, subject, isAgreed);
+      known.set(path, isForbidden);
+      return isForbidden;
+    },
+  };
 };
 
 const checkFiles =
@@ -177,7 +202,9 @@ export interface Authorized<R extends Origin> {
   /** The call as the tool gets it. */
   readonly request: R;
   /** Decides on a path that was refused because it is outside the roots: returns if it may be read nevertheless. */
-  permitPath(path: string, refusal: LlmcError): void;
+  permitPath(granted: GrantedPath, refusal: LlmcError): void;
+  /** Whether a policy forbids this one, although it lies in what was granted. */
+  forbidsPath(path: string): boolean;
   /** What the tool threw; with a question of its own, what was granted to this call is kept until the answer comes. */
   keepGrants(thrown: unknown): unknown;
 }
@@ -233,7 +260,7 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
       checkTool(state, tool);
       return {
         request: withPermits(request, state, tool),
-        permitPath: (path, refusal) => checkPath(state, tool, path, refusal),
+        ...createPathDecisions(state, tool),
         keepGrants: (thrown) => keepGrants(state, thrown),
       };
     },

@@ -2,7 +2,7 @@ import { type LlmcError, withHint } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
 import { isDefaultPolicy } from "../policy/cedar/default-policies.ts";
 import type { PolicyContext, PolicyDecision, PolicyRequest } from "../policy/cedar/model.ts";
-import { type Judgement, judge } from "../policy/cedar/outcome.ts";
+import { isForbidden, type Judgement, judge } from "../policy/cedar/outcome.ts";
 import { showCall } from "../policy/show-call.ts";
 import { type Caller, type Question, QuestionsAsked, UNANSWERED } from "../tools/contract.ts";
 import { argumentsText } from "./arguments-text.ts";
@@ -148,6 +148,17 @@ export const judgeFor = (
     }),
   );
 
+/** Whether policy forbids something that nobody has to permit, because what it is a part of was permitted. */
+export const isForbiddenFor = (
+  parts: AuthorizerParts,
+  caller: Caller,
+  subject: Subject,
+  granted: boolean,
+): boolean =>
+  requestsFor(subject, caller, contextOf(parts, caller, granted)).some((request) =>
+    isForbidden(parts.policy.decide(request)),
+  );
+
 /** The question of the policy that leaves the decision to the user: the operator's own before a default. */
 export const promptFor = (
   { promptOf }: Policy,
@@ -205,7 +216,7 @@ export const resume = (state: Omit<CallState, "resumed">): Resumed => {
 
 const decidedOn = (
   { called }: CallState,
-  { action, resources }: Asked,
+  { action, resources }: Subject,
   { allowed, policies }: PolicyDecision,
 ): Decided => {
   const [{ type, id }] = resources;
@@ -280,8 +291,8 @@ export const keepGrants = ({ parts, origin, resumed, ...call }: CallState, throw
 
 const verbOf = (answer: Answer): string => (answer === "unanswered" ? "answer" : "agree");
 
-/** Returns if it is allowed; throws the refusal, or the question to the user. */
-export const check = (state: CallState, asked: Asked): void => {
+/** Returns if it is allowed, and whether by the user's consent; throws the refusal, or the question to the user. */
+export const check = (state: CallState, asked: Asked): { readonly isGranted: boolean } => {
   const { parts, origin, log, resumed } = state;
   const { caller } = origin;
   const { key } = asked;
@@ -294,4 +305,5 @@ export const check = (state: CallState, asked: Asked): void => {
   log.decide(decidedOn(state, asked, decision));
   if (!decision.allowed)
     throw withHint(asked.refuse(decision), answer && `The user was asked and did not ${verbOf(answer)}`);
+  return { isGranted };
 };
