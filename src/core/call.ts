@@ -203,20 +203,27 @@ export const createCall = (parts: PipeParts) => {
       tool: "unknown",
       input: (digest) => argumentsText(request.args, digest),
     });
-    let unlisted: ReadonlySet<string> = new Set();
+    /** What a hint may not send this caller to. */
+    let unlisted = (): ReadonlySet<string> => new Set();
     let result: CallResult;
     let reached: string | undefined;
     try {
       const loading = log.ready();
       if (loading !== undefined) await loading;
       const offered = catalogue();
-      unlisted = offered.unlisted;
+      unlisted = () =>
+        new Set([
+          ...offered.unlisted,
+          ...offered.tools.flatMap((each) =>
+            authorizer.isPossible(each, request.caller) ? [] : [each.name],
+          ),
+        ]);
       const tool = offered.find(request.tool);
       log.name(tool.name);
       reached = tool.pathArgument;
       result = await execute(tool, request, log);
     } catch (thrown) {
-      result = failed(thrown, request, unlisted);
+      result = failed(thrown, request, unlisted());
     }
     try {
       log.close(
@@ -228,7 +235,7 @@ export const createCall = (parts: PipeParts) => {
         },
       );
     } catch (unrecorded) {
-      return failed(unrecorded, request, unlisted);
+      return failed(unrecorded, request, unlisted());
     }
     return result;
   };

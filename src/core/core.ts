@@ -146,6 +146,9 @@ const createViews = (
   const startedAt = now();
   const catalogue = () => registry().catalogue();
   const sendsStructured = () => catalogue().settings.mode === "classic";
+  /** What there is for a caller: what policy can never allow them is left out. */
+  const offered = (caller: Caller | undefined): readonly Tool[] =>
+    catalogue().tools.filter((tool) => caller === undefined || isPossible(tool, caller));
   const publish = (tool: Tool, outputSchema: boolean): PublishedTool => {
     const defaults = JSON.stringify(settings().publishedDefaults[tool.name] ?? "");
     return schemas.get(`${tool.name}\0${outputSchema}\0${defaults}`, () =>
@@ -154,10 +157,7 @@ const createViews = (
   };
   return {
     sendsStructured,
-    listTools: (caller?: Caller) =>
-      catalogue()
-        .tools.filter((tool) => caller === undefined || isPossible(tool, caller))
-        .map((tool) => publish(tool, sendsStructured())),
+    listTools: (caller?: Caller) => offered(caller).map((tool) => publish(tool, sendsStructured())),
     effectOf: (name: string): Effect | undefined => {
       try {
         return catalogue().find(name).effect;
@@ -165,8 +165,8 @@ const createViews = (
         return undefined;
       }
     },
-    instructions: () =>
-      instructionsFor(catalogue().settings.mode, catalogue().tools, settings().allowedPrograms),
+    instructions: (caller?: Caller) =>
+      instructionsFor(catalogue().settings.mode, offered(caller), settings().allowedPrograms),
     health: (): HealthView => ({
       ok: true,
       version: settings().configVersion,
