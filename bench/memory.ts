@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { copyPackages } from "./lib/package-sources.ts";
 import type { Benchmark } from "./lib/report.ts";
 import { peakMb, residentMb } from "./lib/resident.ts";
+import { sumOverParts } from "./lib/server-parts.ts";
 import { llmc, type ServerProcess, startServer } from "./lib/server-process.ts";
 import { mean, round, slope } from "./lib/stats.ts";
 import { addNoopModule, createWorkspace } from "./lib/workspace.ts";
@@ -15,10 +16,12 @@ interface Sample {
 
 const FLAT_WITHIN = 0.1;
 
-const sample = async (pid: number, calls: number): Promise<Sample> => {
-  const [resident, descriptors] = await Promise.all([residentMb(pid), readdir(`/proc/${pid}/fd`)]);
-  return { calls, residentMb: resident, descriptors: descriptors.length };
-};
+/** Of all processes of the server. */
+const sample = async (pid: number, calls: number): Promise<Sample> => ({
+  calls,
+  residentMb: await sumOverParts(pid, residentMb),
+  descriptors: await sumOverParts(pid, async (part) => (await readdir(`/proc/${part}/fd`)).length),
+});
 
 const CALLS: readonly ((server: ServerProcess) => Promise<number>)[] = [
   (server) => server.call("noop"),
@@ -40,7 +43,7 @@ const quarter = (samples: readonly Sample[], which: 1 | 2 | 3 | 4): number => {
   return mean(samples.filter(isInside).map(({ residentMb }) => residentMb));
 };
 
-/** What a server held after its first question on a repository of 4 MB at the end of step 6, on the same kind of machine. */
+/** What a server, one process at that time, held after its first question on a repository of 4 MB at the end of step 6, on the same kind of machine. */
 const PREVIOUS = "387 to 430";
 const REPOSITORY_BYTES = 4 * 1024 * 1024;
 /** V8 keeps the memory of threads that have ended for about eight seconds. */
@@ -62,13 +65,13 @@ const askFirstQuestion = async (program: string): Promise<FirstQuestion> => {
   try {
     await server.handshake();
     await server.request("tools/list");
-    const startMb = await residentMb(server.pid);
+    const startMb = await sumOverParts(server.pid, residentMb);
     const ask = () => server.ask("rag_search", { query: "where are the options of a request parsed" });
     while (/index is being built/.test((await ask()).text)) await sleep(200);
-    const answeredMb = await residentMb(server.pid);
+    const answeredMb = await sumOverParts(server.pid, residentMb);
     await sleep(SETTLE_MS);
-    const settledMb = await residentMb(server.pid);
-    return { startMb, answeredMb, settledMb, peakMb: await peakMb(server.pid) };
+    const settledMb = await sumOverParts(server.pid, residentMb);
+    return { startMb, answeredMb, settledMb, peakMb: await sumOverParts(server.pid, peakMb) };
   } finally {
     await server.close();
   }

@@ -51,7 +51,7 @@ const counts = {}; for (const kind of kinds) counts[kind] = (counts[kind] ?? 0) 
     {
       id: "count by class",
       question: "How many of the questions ask for a person or a group?",
-      program: () => `${classify}\nfinish(counts.HUM)`,
+      program: () => `${classify}\nfinish(String(counts.HUM))`,
       expected: String(count("HUM")),
     },
     {
@@ -70,7 +70,7 @@ const counts = {}; for (const kind of kinds) counts[kind] = (counts[kind] ?? 0) 
       program:
         () => `const found = (await grep("\\\\bpresident\\\\b", {limit: 1000})).hits.map((hit) => hit.text);
 const kinds = (await llm("Classify each question as ABBR, DESC, ENTY, HUM, LOC or NUM, one word a line:\\n" + found.join("\\n"))).split("\\n");
-finish(kinds.filter((kind) => kind === "HUM").length)`,
+finish(kinds.filter((kind) => kind === "HUM").length.toString())`,
       expected: String(popular.filter(({ kind }) => kind === "HUM").length),
     },
     {
@@ -133,7 +133,7 @@ const turnTimes = async ({ play, query, models, root, server }: RlmStand, sessio
     program: (turn) =>
       turn < 10
         ? `const at = context.indexOf("number", ${turn} * 1000); print(at, context.slice(at, at + 200))`
-        : "finish(1)",
+        : "finish('1')",
     answer: () => "",
   });
   const cpuBefore = server.cpuMs();
@@ -151,7 +151,8 @@ const turnTimes = async ({ play, query, models, root, server }: RlmStand, sessio
 
 const parallelTime = async ({ play, query, models }: RlmStand): Promise<number> => {
   play({
-    program: () => "finish((await llmBatch(Array.from({length: 16}, (_, at) => 'prompt ' + at))).length)",
+    program: () =>
+      "finish((await llmBatch(Array.from({length: 16}, (_, at) => 'prompt ' + at))).length.toString())",
     answer: () => "ok",
     latencyMs: 200,
   });

@@ -1,5 +1,4 @@
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
-import { readFile } from "node:fs/promises";
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { parseArgs } from "node:util";
@@ -7,6 +6,7 @@ import { describeFailure } from "../src/cli/describe-failure.ts";
 import { parseServe } from "../src/cli/serve-flags.ts";
 import { requestOf } from "../src/wiring/request.ts";
 import { serveStreams } from "../src/wiring/serve.ts";
+import { residentBytesOfTree } from "./server-parts.ts";
 import { testSignals } from "./signals.ts";
 
 export type Id = string | number;
@@ -217,8 +217,8 @@ export class Server {
     return (result as unknown as { tools: { name: string }[] }).tools.map(({ name }) => name);
   }
 
-  async handshake(): Promise<Message> {
-    const answer = await this.request("initialize", HANDSHAKE);
+  async handshake(capabilities: Readonly<Record<string, unknown>> = {}): Promise<Message> {
+    const answer = await this.request("initialize", { ...HANDSHAKE, capabilities });
     this.send({ method: "notifications/initialized" });
     return answer;
   }
@@ -250,9 +250,9 @@ export class ServerProcess extends Server {
     this.process = child;
   }
 
-  async residentBytes(): Promise<number> {
-    const status = await readFile(`/proc/${this.process.pid}/status`, "utf8");
-    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024;
+  /** Of all its processes: what parses input and what does the work are two that the first one starts. */
+  residentBytes(): number {
+    return residentBytesOfTree(this.process.pid ?? 0);
   }
 }
 

@@ -93,7 +93,7 @@ const memoryOf = async (stand: RlmStand, { text: kind, way }: MemoryCase, megaby
   const line = TEXTS[kind];
   await writeFile(join(root, "small.txt"), line);
   await writeFile(join(root, "large.txt"), line.repeat((megabytes * MIB) / Buffer.byteLength(line)));
-  play({ program: () => "finish(context.length)", answer: () => "" });
+  play({ program: () => "finish(String(context.length))", answer: () => "" });
   const startedAt = performance.now();
   let [before, peak] = [0, 0];
   if (way === "path") {

@@ -28,7 +28,7 @@ export interface RlmStand {
 
 /** A server with scripted models that can be replaced. */
 export const withRlmStand = async <T>(program: string, work: (stand: RlmStand) => Promise<T>): Promise<T> => {
-  let script: ModelScript = { program: () => "finish(1)", answer: () => "" };
+  let script: ModelScript = { program: () => "finish('1')", answer: () => "" };
   await using models = await startScriptedModels(() => script);
   const root = await mkdtemp(join(tmpdir(), "llmc-bench-"));
   const settings = `${root}.toml`;

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { cpuMsOfParts } from "./server-parts.ts";
 
 export interface Launch {
   readonly command: string;
@@ -26,7 +26,7 @@ export interface Answer {
 
 export interface ServerProcess {
   readonly pid: number;
-  /** Processor time used so far, in milliseconds; NaN where there is no /proc. */
+  /** Processor time that all its processes have used so far, in milliseconds; NaN where there is no /proc. */
   cpuMs(): number;
   /** Sends a request and waits for its answer; `ms` ends when the bytes arrive, before they are parsed. */
   request(
@@ -59,19 +59,6 @@ export const cleanEnvironment = (): Record<string, string> =>
       value === undefined || /^(LLMC_|NODE_COMPILE_CACHE$|npm_)/.test(name) ? [] : [[name, value]],
     ),
   );
-
-/** Linux counts in hundredths of a second. */
-const TICK_MS = 10;
-
-const cpuMsOf = (pid: number): number => {
-  try {
-    // The name in brackets may hold spaces; user and system time are the 12th and 13th field after it.
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
-    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-  } catch {
-    return Number.NaN;
-  }
-};
 
 export const textOf = (content: unknown): string =>
   (Array.isArray(content) ? (content as readonly { readonly text?: unknown }[]) : [])
@@ -143,7 +130,7 @@ export const startServer = ({ command, args, env = {} }: Launch): ServerProcess 
 
   return {
     pid: child.pid ?? 0,
-    cpuMs: () => cpuMsOf(child.pid ?? 0),
+    cpuMs: () => cpuMsOfParts(child.pid ?? 0),
     request: (method, params = {}) => send(method, params),
     handshake: async () => (await send("initialize", INITIALIZE, INITIALIZED)).result,
     call: async (tool, args = {}) => (await callTool(tool, args)).ms,

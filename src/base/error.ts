@@ -50,6 +50,18 @@ export const withHint = (error: LlmcError, more: string | undefined): LlmcError 
         needs: error.needs,
       });
 
+/** The same error under another code; whether another try is worth it stays as it is. */
+export const withCode = (error: LlmcError, code: ErrorCode): LlmcError =>
+  code === error.code
+    ? error
+    : new LlmcError(code, error.message, {
+        ...(error.hint === undefined ? {} : { hint: error.hint }),
+        details: error.details,
+        retryable: error.retryable,
+        cause: error.cause,
+        needs: error.needs,
+      });
+
 /** Out of descriptors or memory: temporary, and not the caller's fault. */
 const EXHAUSTED = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]);
 

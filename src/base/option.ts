@@ -1,3 +1,5 @@
+import { MODEL_NAME, MODEL_PREFIXES, SAMPLING_MODEL } from "./model-name.ts";
+
 /**
  * Which change of a value gives a workspace, a client or anybody else more rights than before, or hides what they did
  * (REQ-D22). Such a change in an untrusted `llmc.toml` waits for the operator's trust; any other change applies at once.
@@ -52,6 +54,8 @@ interface OptionExtras {
   readonly restart?: boolean | undefined;
   /** A path or a list of paths; a leading `~` is the home folder. */
   readonly path?: boolean | undefined;
+  /** Names a model that text is sent to, unless it is empty: an air gap lets its server through, and no other. */
+  readonly isModel?: true;
   /** Whether an allowed entry of a list includes another one. By default only if they are equal. */
   readonly covers?: ((allowed: string, asked: string) => boolean) | undefined;
   /** The number that means "unlimited". */
@@ -100,6 +104,19 @@ export const text = (
 ): Option<string> => {
   const { shape, ...others } = extras ?? {};
   return { kind: { is: "text", shape }, default: value, widens, description, ...others };
+};
+
+/** Where text goes and who pays is the operator's choice, so any change widens. `offered`: the client's own model may do. */
+export const modelName = (description: string, offered?: "or the client's"): Option<string> => {
+  const names = [...MODEL_PREFIXES.map((prefix) => `${prefix}/NAME`), ...(offered ? [SAMPLING_MODEL] : [])];
+  const others = offered ? `^$|^${SAMPLING_MODEL}$` : "^$";
+  return text("", "any", description, {
+    isModel: true,
+    shape: {
+      pattern: new RegExp(`${others}|${MODEL_NAME.source}`),
+      expected: `expected ${names.join(", ")}, or nothing`,
+    },
+  });
 };
 
 export const oneOf = <const T extends readonly [string, ...string[]]>(

@@ -1,9 +1,21 @@
 import { Option } from "commander";
+import { FIRST_MODEL } from "../base/first-model.ts";
 import { type AddCommands, withCommon } from "./common-options.ts";
+
+const { pull, once, lines, trust } = FIRST_MODEL;
+const SETUP = `
+A model has to be configured. With Ollama on this machine (${pull}), for one command:
+  ${once}
+and for good, by these lines in llmc.toml, and then ${trust}:
+  ${lines.join("\n  ")}
+Other models: docs/guides/models.md.`;
 
 /** `llmc rlm` and what belongs to it. */
 export const addRlmCommands: AddCommands = (program, actions) => {
-  const rlm = program.command("rlm").description("let a model analyse a long text by program and sub-calls");
+  const rlm = program
+    .command("rlm")
+    .description("let a model analyse a long text by program and sub-calls")
+    .addHelpText("after", SETUP);
 
   withCommon(
     rlm

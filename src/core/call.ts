@@ -1,4 +1,11 @@
-import { ALLOWED_PROGRAMS, LlmcError, PROMOTED_TOOLS, renderForModel, toLlmcError } from "../base/error.ts";
+import {
+  ALLOWED_PROGRAMS,
+  LlmcError,
+  PROMOTED_TOOLS,
+  renderForModel,
+  toLlmcError,
+  withCode,
+} from "../base/error.ts";
 import { familyOf } from "../base/error-table.ts";
 import { isRecord } from "../base/is-record.ts";
 import { subjectOf } from "../observe/subject.ts";
@@ -191,10 +198,13 @@ export const createCall = (parts: PipeParts) => {
     thrown: unknown,
     request: CallRequest,
     unlisted: ReadonlySet<string>,
+    tool: Tool | undefined,
   ): Exclude<CallResult, { kind: "ok" }> => {
     if (thrown instanceof QuestionsAsked)
       return { kind: "questions", questions: thrown.questions, state: thrown.state };
-    return failedCall(withListedTools(toLlmcError(thrown), unlisted), request.tool, request.correlationId);
+    const error = toLlmcError(thrown);
+    const reported = withCode(error, tool?.reportedCode?.(error.code) ?? error.code);
+    return failedCall(withListedTools(reported, unlisted), request.tool, request.correlationId);
   };
 
   return async (request: CallRequest): Promise<CallResult> => {
@@ -206,7 +216,7 @@ export const createCall = (parts: PipeParts) => {
     /** What a hint may not send this caller to. */
     let unlisted = (): ReadonlySet<string> => new Set();
     let result: CallResult;
-    let reached: string | undefined;
+    let tool: Tool | undefined;
     try {
       const loading = log.ready();
       if (loading !== undefined) await loading;
@@ -218,24 +228,24 @@ export const createCall = (parts: PipeParts) => {
             authorizer.isPossible(each, request.caller) ? [] : [each.name],
           ),
         ]);
-      const tool = offered.find(request.tool);
+      tool = offered.find(request.tool);
       log.name(tool.name);
-      reached = tool.pathArgument;
       result = await execute(tool, request, log);
     } catch (thrown) {
-      result = failed(thrown, request, unlisted());
+      result = failed(thrown, request, unlisted(), tool);
     }
     try {
       log.close(
         result.kind === "error" ? result.error : result.kind === "questions" ? "questions" : undefined,
         {
           truncated: result.kind === "ok" && result.truncated,
-          subject: () => subjectOf(request.args, result.kind === "ok" ? reached : undefined, log.input),
+          subject: () =>
+            subjectOf(request.args, result.kind === "ok" ? tool?.pathArgument : undefined, log.input),
           output: () => textOf(result),
         },
       );
     } catch (unrecorded) {
-      return failed(unrecorded, request, unlisted());
+      return failed(unrecorded, request, unlisted(), tool);
     }
     return result;
   };

@@ -15,7 +15,7 @@ import { createDocuments, type MatchTemplate } from "./documents.ts";
 import type { DoorCore } from "./door-core.ts";
 import type { AuthorizerSettings, Policy, QuestionEvent } from "./escalate.ts";
 import type { ExecutableSource } from "./executables.ts";
-import { createGrants } from "./grants.ts";
+import { createGrants, type RefusedByUsers } from "./grants.ts";
 import { createGuard } from "./guard.ts";
 import { handleTemplate } from "./handle-resources.ts";
 import { createHealth, type HealthProbe, type Load } from "./health.ts";
@@ -84,6 +84,10 @@ export interface Core extends DoorCore {
   /** Backends that have been used, and the worst state of their circuit breakers. */
   breakers(): Readonly<Record<string, BreakerState>>;
   settings(): CoreSettings;
+  /** What users do not want to be asked again. */
+  readonly refusedByUsers: RefusedByUsers;
+  /** From now on what was granted to the calls of an owner is asked about again. */
+  forgetGranted(owner: string): void;
   /** Reads settings and custom modules anew and tells listeners which lists changed. */
   refresh(): Promise<void>;
   /** Calls back after each refresh, whatever it changed. */
@@ -200,11 +204,12 @@ const createDispatch = ({ settings, now, observer }: CoreParts) => {
 
 export const createCore = async (parts: CoreParts): Promise<Core> => {
   const { settings, observer, now, modules, jsonSchema, matchTemplate } = parts;
+  const grants = createGrants(now, parts.newId);
   const authorizer = createAuthorizer({
     policy: parts.policy,
     settings,
     workspace: parts.workspace,
-    grants: createGrants(now, parts.newId),
+    grants,
     digest: parts.digest,
     onQuestion: parts.countQuestion,
     hideSecrets: parts.hideSecrets,
@@ -286,6 +291,8 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     templates: () => registry.catalogue().templates,
     leftOut: registry.leftOut,
     settings,
+    refusedByUsers: grants.refused,
+    forgetGranted: grants.forgetGranted,
     checkHealth,
     load,
     breakers,

@@ -6,12 +6,21 @@ export interface Grants {
   /** Whether the user said that they do not want to be asked about this again. */
   isRefused(owner: string, key: string): boolean;
   record(owner: string, key: string, answer: "session" | "never"): void;
+  /** Refusals outlive a core that crashed: who is reported of each, and how they come back. What was granted does not. */
+  readonly refused: RefusedByUsers;
+  /** Whoever answered for this owner may not have been the user: what was granted is asked about again. */
+  forgetGranted(owner: string): void;
   /** Whether one more question may be asked now; counts it if so. */
   mayAsk(owner: string, perMinute: number): boolean;
   /** Keeps what a call was granted while its user is asked for more; the ticket travels with the question. */
   suspend(call: SuspendedCall): string;
   /** Takes back what belongs to a ticket, once, and only for the same call of the same owner. */
   resume(ticket: unknown, owner: string, call: string): SuspendedCall | undefined;
+}
+
+export interface RefusedByUsers {
+  onRefused(listener: (owner: string, key: string) => void): void;
+  restore(owner: string, keys: readonly string[]): void;
 }
 
 interface SuspendedCall {
@@ -54,6 +63,7 @@ const addBounded = (keys: Set<string>, key: string): void => {
 /** In memory: what a user agreed to ends with the server at the latest. */
 export const createGrants = (now: () => number, newId: () => string): Grants => {
   const byOwner = new Map<string, Answers>();
+  let reported: (owner: string, key: string) => void = () => {};
   const suspended = new Map<string, SuspendedCall>();
 
   const answersOf = (owner: string): Answers => {
@@ -69,7 +79,22 @@ export const createGrants = (now: () => number, newId: () => string): Grants => 
   return {
     has: (owner, key) => byOwner.get(owner)?.session.has(key) === true,
     isRefused: (owner, key) => byOwner.get(owner)?.never.has(key) === true,
-    record: (owner, key, answer) => addBounded(answersOf(owner)[answer], key),
+    record: (owner, key, answer) => {
+      addBounded(answersOf(owner)[answer], key);
+      if (answer === "never") reported(owner, key);
+    },
+    refused: {
+      onRefused: (listener) => {
+        reported = listener;
+      },
+      restore: (owner, keys) => {
+        for (const key of keys) addBounded(answersOf(owner).never, key);
+      },
+    },
+    forgetGranted: (owner) => {
+      byOwner.get(owner)?.session.clear();
+      for (const [ticket, call] of [...suspended]) if (call.owner === owner) suspended.delete(ticket);
+    },
     mayAsk: (owner, perMinute) => {
       const answers = answersOf(owner);
       const since = now() - MINUTE_MS;

@@ -1,4 +1,4 @@
-import { list, oneOf, section, text, whole } from "../base/option.ts";
+import { list, modelName, oneOf, section, text, whole } from "../base/option.ts";
 
 export const knowledgeSections = [
   section("mcp.kb", "Knowledge bases: versioned collections of documents.", {
@@ -32,9 +32,7 @@ export const knowledgeSections = [
       "additions",
       "Hosts (host or host:port) that documents may be read from although their address is private.",
     ),
-    answer_model: text(
-      "",
-      "any",
+    answer_model: modelName(
       "Model that puts answers of kb_answer into its own words, each sentence checked against its source; empty: sentences of the documents.",
     ),
     min_recall_percent: whole(

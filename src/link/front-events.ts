@@ -81,7 +81,9 @@ export const createFrontEvents = ({ link, seen, onSeen, isCurrent }: EventParts)
     run: async (generation: number): Promise<void> => {
       let delayMs = FIRST_RETRY_MS;
       while (isCurrent(generation)) {
+        const before = performance.now();
         await follow(generation).catch(() => {});
+        if (performance.now() - before > MAX_RETRY_MS) delayMs = FIRST_RETRY_MS;
         await new Promise((resolve) => setTimeout(resolve, delayMs));
         delayMs = Math.min(MAX_RETRY_MS, delayMs * 2);
       }

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { LlmcError } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
 import { failureOf, LinkBroken } from "./link-broken.ts";
-import { agreeOn, HELLO_PATH, SCHEMA_HEADER, schemaText, TOKEN_HEADER } from "./schema-version.ts";
+import { agreeOn, HELLO_PATH, hasMinor, SCHEMA_HEADER, schemaText, TOKEN_HEADER } from "./schema-version.ts";
 import { createStreamClient } from "./stream-client.ts";
 import { type CoreGreeting, createJsonLines } from "./wire.ts";
 
@@ -111,6 +111,8 @@ export const createLinkClient = ({ connect, token }: LinkParts) => {
   return {
     /** Sends a request and passes on the lines of its answer until it ends. */
     ask: stream.ask,
+    /** Whether the core that was greeted last understands what came with a minor version. */
+    speaks: (minor: number): boolean => hasMinor(greeting.schema, minor),
     /** Agrees with a core on how to speak to it; to be called before anything else is sent to it. */
     greet: async (): Promise<void> => {
       greeting = { ...greeting, schema: schemaText() };

@@ -32,7 +32,8 @@ export interface LinkServerParts extends PerformParts {
   readonly frontOf: (connection: Duplex) => string;
   /** A bounded, harmless text of the front for the log. */
   readonly onLog: (level: "warn" | "error", message: string) => void;
-  readonly onRefused: (reason: string) => void;
+  /** The front, or this end of the link, refused so many messages; the reason is a text of the front, as for the log. */
+  readonly onRefused: (reason: string, count?: number) => void;
   readonly maxBodyBytes: () => number;
   readonly maxRequestMs?: number;
   /** Of all requests together, from their first byte until their work has ended. */
@@ -213,7 +214,9 @@ const route = async (
       response.writeHead(204).end();
       return;
     case "POST /v1/log":
-      for (const { level, message } of parseLog(await body()).entries) parts.onLog(level, message);
+      for (const entry of parseLog(await body()).entries)
+        if ("kind" in entry) parts.onRefused(entry.message, entry.count);
+        else parts.onLog(entry.level, entry.message);
       response.writeHead(204).end();
       return;
     default:

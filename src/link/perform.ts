@@ -20,6 +20,8 @@ export interface PerformParts {
 
 const ALL_EFFECTS: ReadonlySet<string> = new Set(EFFECTS);
 
+export const stdioOwner = (connection: string): string => `stdio:${connection}`;
+
 /** The front names labels and nothing else: whoever started the program may do what the configuration allows. */
 const callerOf = (connection: string, given: LinkOrigin): Caller => ({
   agentId: cleanName(given.agentId),
@@ -28,7 +30,7 @@ const callerOf = (connection: string, given: LinkOrigin): Caller => ({
   budgetProfile: cleanName(given.budgetProfile),
   transport: "stdio",
   principal: LOCAL,
-  owner: `stdio:${connection}`,
+  owner: stdioOwner(connection),
   may: ALL_EFFECTS,
 });
 

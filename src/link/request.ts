@@ -52,15 +52,29 @@ const linkRequest = z.strictObject({
 
 const cancelRequest = z.strictObject({ n: number });
 
+/** Bounds of what a front says in one piece, for both ends. */
+export const MAX_LOG_ENTRIES = 100;
+export const MAX_LOG_CHARS = 500;
+export const MAX_LOG_COUNT = 10_000;
+
+const message = z.string().max(MAX_LOG_CHARS);
+
 const logRequest = z.strictObject({
   entries: z
-    .array(z.strictObject({ level: z.enum(["warn", "error"]), message: z.string().max(500) }))
-    .max(100),
+    .array(
+      z.union([
+        z.strictObject({ level: z.enum(["warn", "error"]), message }),
+        /** So many messages of the client that it did not pass on, since 1.1. */
+        z.strictObject({ kind: z.literal("refusal"), message, count: z.int().min(1).max(MAX_LOG_COUNT) }),
+      ]),
+    )
+    .max(MAX_LOG_ENTRIES),
 });
 
 export type LinkRequest = z.infer<typeof linkRequest>;
 export type LinkOrigin = LinkRequest["origin"];
 export type LinkWork = LinkRequest["work"];
+export type LogEntry = z.infer<typeof logRequest>["entries"][number];
 
 const parserOf =
   <T>(schema: z.ZodType<T>) =>

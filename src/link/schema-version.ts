@@ -2,13 +2,19 @@
  * The version of what front and core say to each other. A new field that may be left out raises the minor number; anything
  * else raises the major one. Within one major version the newer side speaks the older one's version.
  */
-const LINK_SCHEMA = { major: 1, minor: 0 } as const;
+const LINK_SCHEMA = { major: 1, minor: 1 } as const;
 
 export const SCHEMA_HEADER = "x-llmc-schema";
 export const TOKEN_HEADER = "x-llmc-token";
 
 /** Where a front asks which version to speak; it is answered whatever minor version the front has. */
 export const HELLO_PATH = "/v1/hello";
+
+/** The minor versions since which a peer understands what may be left out. */
+export const SINCE = { refusals: 1 } as const;
+
+/** Whether a version that was agreed on has what came with a minor one. */
+export const hasMinor = (agreed: string, minor: number): boolean => Number(agreed.split(".")[1]) >= minor;
 
 export const schemaText = (): string => `${LINK_SCHEMA.major}.${LINK_SCHEMA.minor}`;
 

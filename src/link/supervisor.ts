@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import { describeDropped } from "../base/describe-dropped.ts";
 import { LlmcError } from "../base/error.ts";
 import { createLineSplitter, isBlank } from "../base/line-splitter.ts";
 import type { Child, ChildExit } from "./child.ts";
@@ -43,6 +44,11 @@ const GROWTH_CHECK_MS = 10_000;
 /** Fronts that may end by themselves before one was well: then they cannot run here. */
 const MAX_NEVER_WELL = 3;
 
+/** How long the core waits for the last words of a front. */
+const FRONT_FIRST_MS = 250;
+/** As many as a core keeps of a connection. */
+const MAX_REFUSED = 200;
+
 const NEWLINE = Buffer.from("\n");
 
 const describeExit = ({ code, signal }: ChildExit): string =>
@@ -72,6 +78,8 @@ export class Supervisor {
   #maxFrameBytes: number;
   #memoryMb: number;
   #seen = "";
+  /** What the user answered with "never", in the words of the core, which hands it to the next one. */
+  readonly #refused = new Set<string>();
   /** How many fronts ended by themselves before any was well; undefined since one was. */
   #neverWell: number | undefined = 0;
   #hasEnded = false;
@@ -91,7 +99,13 @@ export class Supervisor {
       onStarted: () => {
         for (const child of this.#fronts.children) this.#nameFront(child);
       },
-      hello: (generation) => JSON.stringify({ ...parts.coreHello, generation }),
+      hello: (generation) =>
+        JSON.stringify({
+          ...parts.coreHello,
+          session: parts.hello.session,
+          refused: [...this.#refused],
+          generation,
+        }),
       onReady: (generation) => this.#fronts.notify("U", [generation]),
       onGone: () => this.#fronts.notify("N"),
       onReport: (word, rest) => this.#takeReport(word, rest),
@@ -138,7 +152,9 @@ export class Supervisor {
 
   #frontEnded(exit: ChildExit, { child, isRetired, isHealthy, fits, wasActive }: HowEnded): void {
     const open = this.#lines.open().map(({ n }) => n);
-    this.#cores.notify(`front-ended ${JSON.stringify({ path: child.socketPath, open })}`);
+    // One that ended by itself may have been taken over before: then it was not the user who answered its questions.
+    const ending = { path: child.socketPath, open, wasPlanned: isRetired };
+    this.#cores.notify(`front-ended ${JSON.stringify(ending)}`);
     if (isHealthy) this.#neverWell = undefined;
     else if (this.#neverWell !== undefined && exit.signal === null) this.#neverWell++;
     if (this.#neverWell === MAX_NEVER_WELL) {
@@ -199,6 +215,8 @@ export class Supervisor {
       if (this.#cores.isReady && this.#fronts.isHealthy) leftMs -= GRACE_CHECK_MS;
       if (leftMs > 0 && performance.now() < latest && !this.#isStopping) return;
       clearInterval(check);
+      const dropped = this.#lines.open().filter(({ isLasting }) => !isLasting).length;
+      if (dropped > 0) this.#parts.log(describeDropped(dropped));
       void this.#end(0);
     }, GRACE_CHECK_MS);
   }
@@ -224,7 +242,14 @@ export class Supervisor {
   #takeReport(word: string, rest: Buffer): void {
     if (word === "snapshot") this.#snapshot = Buffer.from(rest);
     else if (word === "frame") this.#maxFrameBytes = Number(rest.toString("latin1"));
+    else if (word === "refused") this.#keepRefused(rest.toString("utf8"));
     else if (word === "memory") this.#setMemory(Number(rest.toString("latin1")));
+  }
+
+  #keepRefused(text: string): void {
+    const [oldest] = this.#refused;
+    if (this.#refused.size >= MAX_REFUSED && oldest !== undefined) this.#refused.delete(oldest);
+    this.#refused.add(text);
   }
 
   #setMemory(memoryMb: number): void {
@@ -251,15 +276,22 @@ export class Supervisor {
   #fail(thrown: unknown): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
-    void Promise.all([this.#fronts.stop(), this.#cores.stop()]).then(() => this.#refuse(thrown));
+    void this.#stopBoth().then(() => this.#refuse(thrown));
   }
 
   async #end(code: number): Promise<void> {
     if (this.#isStopping) return;
     this.#isStopping = true;
     this.#parts.input.pause();
-    await Promise.all([this.#fronts.stop(), this.#cores.stop()]);
+    await this.#stopBoth();
     await this.#flushed();
     this.#finish(code);
+  }
+
+  /** The front a moment earlier: it tells the core what it refused. */
+  async #stopBoth(): Promise<void> {
+    const fronts = this.#fronts.stop();
+    await Promise.race([fronts, new Promise((resolve) => setTimeout(resolve, FRONT_FIRST_MS))]);
+    await Promise.all([fronts, this.#cores.stop()]);
   }
 }

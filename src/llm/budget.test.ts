@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { openaiAnswer, openModelServer, sendJson } from "../../test/model-server.ts";
+import { anthropicAnswer, openaiAnswer, openModelServer, sendJson } from "../../test/model-server.ts";
 import { createCircuitBreaker } from "../base/circuit-breaker.ts";
 import { LlmcError } from "../base/error.ts";
 import { Budget, type BudgetLimits } from "./budget.ts";
 import type { Generation, Model } from "./contract.ts";
 import { boundInputTokens, createMeter } from "./metered.ts";
 import { createModels } from "./models.ts";
+import { worstPriceOf } from "./prices.ts";
 
 const LIMITS: BudgetLimits = { usd: 1, tokens: 1_000_000, calls: 1000, parallel: 8 };
 const NEVER = new AbortController().signal;
@@ -259,9 +260,12 @@ describe("metered calls", () => {
     depth: 0,
     signal: NEVER,
   };
-  const metered = (url: string, more: { prices?: readonly string[]; allowUnknownPrice?: boolean } = {}) => {
+  const metered = (
+    url: string,
+    more: { prices?: readonly string[]; allowUnknownPrice?: boolean; key?: string } = {},
+  ) => {
     const budget = new Budget(LIMITS);
-    const provider = { url, keyVariable: "" };
+    const provider = { url, keyVariable: more.key === undefined ? "" : "KEY" };
     const models = createModels({
       settings: () => ({
         profile: "unrestricted",
@@ -269,7 +273,7 @@ describe("metered calls", () => {
         prices: more.prices ?? [],
         providers: { ollama: provider, openai: provider, anthropic: provider, google: provider },
       }),
-      secret: () => undefined,
+      secret: () => more.key,
     });
     const meter = createMeter({
       budget,
@@ -277,7 +281,11 @@ describe("metered calls", () => {
       allowUnknownPrice: more.allowUnknownPrice ?? false,
       retryDelayMs: 1,
     });
-    return { budget, ask: async (name: string) => meter(await models.open(name, () => {}), REQUEST) };
+    return {
+      budget,
+      ask: async (name: string, request: { readonly cachePrompt?: boolean } = {}) =>
+        meter(await models.open(name, () => {}), { ...REQUEST, ...request }),
+    };
   };
 
   test("REQ-L4 FAIL-G6: what the provider did not take is tried again, and what it may have billed is not", async () => {
@@ -328,18 +336,45 @@ describe("metered calls", () => {
 
   test("REQ-L4 FAIL-G4: an unknown price is refused before anything is sent, unless it is given or allowed", async () => {
     const server = await openModelServer((response) => sendJson(response, openaiAnswer("ok")));
-    await expect(metered(server.url).ask("openai/m")).rejects.toMatchObject({
+    // On this machine, but passed on to Ollama's cloud.
+    const cloud = "openai/m:cloud";
+    await expect(metered(server.url).ask(cloud)).rejects.toMatchObject({
       code: "budget_exceeded",
       hint: expect.stringContaining("mcp.llm.prices"),
       details: { limit: "unknown_price" },
     });
     expect(server.connections()).toBe(0);
-    const priced = metered(server.url, { prices: ["openai/other=9/9", "openai/m=2/3"] });
-    await priced.ask("openai/m");
+    const priced = metered(server.url, { prices: ["openai/other=9/9", `${cloud}=2/3`] });
+    await priced.ask(cloud);
     expect(priced.budget.spending().costUsd).toBeCloseTo((11 * 2 + 7 * 3) / 1e6, 12);
     const allowed = metered(server.url, { allowUnknownPrice: true });
-    await allowed.ask("openai/m");
+    await allowed.ask(cloud);
     expect(allowed.budget.spending()).toMatchObject({ costUsd: 0, unpricedCalls: 1, calls: 1 });
+  });
+
+  test("REQ-L4 FAIL-G4: at the operator's own price, what was written to the provider's cache costs its surcharge", async () => {
+    const written = 100_000;
+    const server = await openModelServer((response) =>
+      sendJson(response, {
+        ...anthropicAnswer("ok"),
+        usage: {
+          input_tokens: 10,
+          output_tokens: 1,
+          cache_creation_input_tokens: written,
+          cache_read_input_tokens: 0,
+        },
+      }),
+    );
+    const billed = (10 + written * 1.25 + 1) * 1e-5;
+    const { ask, budget } = metered(server.url, { prices: ["anthropic/claude-test=10/10"], key: "k" });
+    await ask("anthropic/claude-test", { cachePrompt: true });
+    expect(server.requests[0]?.text).toContain("cache_control");
+    expect(budget.spending().costUsd).toBeGreaterThanOrEqual(billed);
+    expect(budget.spending().cacheSavedUsd).toBe(0);
+    // What is reserved for a call covers that all of its input is written.
+    const own = { provider: "anthropic", id: "m", baseUrl: "", isFree: false } as const;
+    const worst = await worstPriceOf({ ...own, own: { input: 10, output: 10 } }, 1_000_000, 0);
+    expect(worst).toBeCloseTo(12.5, 9);
   });
 
   test("REQ-L4: input is counted as bytes unless the tokenizer is known: no provider counts more", () => {

@@ -25,21 +25,43 @@ interface Entry {
   readonly outcome: Outcome;
 }
 
+/** A recorded analysis: its replay has the same id, so that everything that is told of it is the same. */
+interface Session {
+  /** Digest of what the analysis was asked. */
+  readonly key: string;
+  readonly id: string;
+}
+
 const VERSION = 1;
+/** It becomes part of the name of a file. */
+const SESSION_ID = /^[\w-]{1,64}$/;
 
 export interface Cassette {
   readonly llmc_cassette: typeof VERSION;
   readonly entries: readonly Entry[];
   /** Of the sessions, in their order: what a strict replay has to come to. */
   readonly trajectories: readonly string[];
+  /** In the same order; cassettes of older versions have none. */
+  readonly sessions: readonly Session[];
 }
 
-export const EMPTY_CASSETTE: Cassette = { llmc_cassette: VERSION, entries: [], trajectories: [] };
+export const EMPTY_CASSETTE: Cassette = {
+  llmc_cassette: VERSION,
+  entries: [],
+  trajectories: [],
+  sessions: [],
+};
 
 const invalid = (): LlmcError =>
   new LlmcError("config_invalid", "The cassette is not one that llmc recorded.", {
     hint: "Record it again.",
   });
+
+const isSession = (one: unknown): one is Session =>
+  isRecord(one) &&
+  typeof one["key"] === "string" &&
+  typeof one["id"] === "string" &&
+  SESSION_ID.test(one["id"]);
 
 export const parseCassette = (text: string): Cassette => {
   let read: unknown;
@@ -48,13 +70,16 @@ export const parseCassette = (text: string): Cassette => {
   } catch {
     throw invalid();
   }
+  if (!isRecord(read)) throw invalid();
+  const { llmc_cassette: version, entries, trajectories, sessions = [] } = read;
   const isOne =
-    isRecord(read) &&
-    read["llmc_cassette"] === VERSION &&
-    Array.isArray(read["entries"]) &&
-    Array.isArray(read["trajectories"]);
+    version === VERSION &&
+    Array.isArray(entries) &&
+    Array.isArray(trajectories) &&
+    Array.isArray(sessions) &&
+    sessions.every(isSession);
   if (!isOne) throw invalid();
-  return read as unknown as Cassette;
+  return { ...(read as unknown as Cassette), sessions };
 };
 
 const describeFailure = (thrown: unknown): Outcome => {

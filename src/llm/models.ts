@@ -1,10 +1,10 @@
 import { LlmcError } from "../base/error.ts";
 import { missingExtra } from "../base/extras-table.ts";
+import { parseModelName } from "../base/model-name.ts";
 import { createOutbound } from "../host/net/outbound.ts";
 import { decideEgress, isFreeOfCharge } from "../policy/egress.ts";
 import type { Models } from "./contract.ts";
 import { generate } from "./generate.ts";
-import { parseModelName } from "./model-name.ts";
 import { ownPriceOf, type Priced, priceOf, worstPriceOf } from "./prices.ts";
 import { PROVIDERS, type Provider } from "./providers.ts";
 

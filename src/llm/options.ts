@@ -1,5 +1,4 @@
-import { flag, list, type Option, oneOf, section, text, whole } from "../base/option.ts";
-import { MODEL_NAME, MODEL_NAME_SHAPE } from "./model-name.ts";
+import { flag, list, modelName, type Option, oneOf, section, text, whole } from "../base/option.ts";
 
 /** `MODEL=INPUT/OUTPUT`, in US dollars for a million tokens. */
 export const OWN_PRICE = /^(?<model>[^\s=]+)=(?<input>\d+(?:\.\d+)?)\/(?<output>\d+(?:\.\d+)?)$/;
@@ -31,10 +30,7 @@ const role = (name: string): Option<string> =>
 
 export const llmSections = [
   section("mcp.llm", "Models. Where text may be sent is decided by mcp.rlm.profile.", {
-    agent_model: matching(
-      new RegExp(`^$|${MODEL_NAME.source}`),
-      MODEL_NAME_SHAPE,
-      "",
+    agent_model: modelName(
       "Model behind /invoke_agent: ollama_chat/NAME, openai/NAME, anthropic/NAME or gemini/NAME. If empty, the endpoint only acknowledges messages.",
     ),
     max_output_tokens: whole(

@@ -1,5 +1,5 @@
+import type { ProviderName } from "../base/model-name.ts";
 import type { Usage } from "./contract.ts";
-import type { ProviderName } from "./model-name.ts";
 import { OWN_PRICE } from "./options.ts";
 
 export interface Priced {
@@ -27,6 +27,8 @@ export const ownPriceOf = (model: string, prices: readonly string[]): OwnPrice |
     .at(-1);
 
 const MILLION = 1_000_000;
+/** Input that Anthropic writes to its prompt cache costs this much more; nobody else who is asked for it charges more. */
+const CACHE_WRITE_SURCHARGE = 0.25;
 
 /** Other providers are identified by their URL. */
 const PRICE_LISTS: Partial<Readonly<Record<ProviderName, string>>> = {
@@ -41,9 +43,10 @@ const PRICE_LISTS: Partial<Readonly<Record<ProviderName, string>>> = {
 export const priceOf = async (model: Priced, usage: Usage): Promise<number | undefined> => {
   const { inputTokens, outputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage;
   if (model.own !== undefined) {
-    return inputTokens === undefined || outputTokens === undefined
-      ? undefined
-      : (inputTokens * model.own.input + outputTokens * model.own.output) / MILLION;
+    if (inputTokens === undefined || outputTokens === undefined) return undefined;
+    // The operator's price says nothing of caches: writing costs more, and reading is counted as if it saved nothing.
+    const billedInput = inputTokens + cacheWriteTokens * CACHE_WRITE_SURCHARGE;
+    return (billedInput * model.own.input + outputTokens * model.own.output) / MILLION;
   }
   if (model.isFree) return 0;
   if (inputTokens === undefined || outputTokens === undefined) return undefined;

@@ -1,6 +1,6 @@
 import type { AnthropicProvider } from "@ai-sdk/anthropic";
 import { EXTRAS, type Extra } from "../base/extras-table.ts";
-import type { ProviderName } from "./model-name.ts";
+import type { ProviderName } from "../base/model-name.ts";
 
 /** A model of the AI SDK's provider packages, which only this room knows. */
 export type SdkModel = ReturnType<AnthropicProvider["languageModel"]>;

@@ -10,6 +10,8 @@ interface StdioParts {
   /** How long to wait for unfinished answers after the input has ended. */
   readonly graceMs: number;
   readonly onRefused: (reason: string) => void;
+  /** So many requests had no answer when the time was up. */
+  readonly onDropped: (count: number) => void;
 }
 
 /** The input is paused while more bytes of answers than this wait for a client that does not read them. */
@@ -102,7 +104,11 @@ export class StdioTransport implements Transport {
     this.#inputEnded = true;
     if (this.#unanswered.size === 0) void this.close();
     // Not unref'd: with stdin closed, this timer may be all that keeps the process alive until it is done.
-    else setTimeout(() => void this.close(), this.#parts.graceMs);
+    else
+      setTimeout(() => {
+        if (!this.#closed && this.#unanswered.size > 0) this.#parts.onDropped(this.#unanswered.size);
+        void this.close();
+      }, this.#parts.graceMs);
   }
 
   async send(message: JSONRPCMessage): Promise<void> {

@@ -12,6 +12,8 @@ interface StdioDoorParts extends McpParts {
   readonly newId: () => string;
   /** A message was malformed; the reason never quotes it. */
   readonly onRefused: (reason: string) => void;
+  /** The client closed its end, and so many of its requests were not answered in time. */
+  readonly onDropped: (count: number) => void;
 }
 
 /** How long unfinished answers are waited for after the client closed its end. */

@@ -19,3 +19,16 @@ test("REQ-O2: who was limited is named, and what is not logged is summed up at t
     { token_name: "bot", correlation_id: "id-39", dropped: 27 },
   ]);
 });
+
+test("REQ-O2: refusals that are counted elsewhere are written one by one up to the bound, and the rest as a sum", () => {
+  const lines: Readonly<Record<string, string | number>>[] = [];
+  const log = createRefusalLog(
+    () => 0,
+    (fields) => lines.push(fields),
+    { windowMs: 1000, maxLines: 5 },
+  );
+  log.record("malformed", { transport: "stdio" }, 3);
+  log.record("malformed", { transport: "stdio" }, 10_000);
+  log.flush();
+  expect(lines.map(({ dropped = 1 }) => dropped)).toEqual([1, 1, 1, 1, 1, 9998]);
+});

@@ -30,23 +30,25 @@ export const createRefusalLog = (now: () => number, write: WriteRefusal, bound: 
     for (const { reason, fields, count } of all.values()) write({ ...fields, dropped: count }, reason);
   };
 
-  const drop = (reason: string, fields: RefusalFields, at: number): void => {
+  const drop = (reason: string, fields: RefusalFields, at: number, count: number): void => {
     if (dropped.size === 0) setTimeout(flush, windowEndsAt - at).unref();
     const key = `${reason} ${fields["transport"] ?? ""} ${fields["token_name"] ?? ""}`;
     const known = dropped.get(key) ?? { reason, fields, count: 0 };
-    known.count++;
+    known.count += count;
     known.fields = fields;
     dropped.set(key, known);
   };
 
-  const record = (reason: string, fields: RefusalFields): void => {
+  const record = (reason: string, fields: RefusalFields, count = 1): void => {
     const at = now();
     if (at >= windowEndsAt) {
       windowEndsAt = at + bound.windowMs;
       lines = 0;
     }
-    if (++lines > bound.maxLines) drop(reason, fields, at);
-    else write(fields, reason);
+    const written = Math.min(count, bound.maxLines - lines);
+    lines += written;
+    for (let i = 0; i < written; i++) write(fields, reason);
+    if (count > written) drop(reason, fields, at, count - written);
   };
 
   /** `flush` writes the sums at once, before the program ends. */

@@ -146,11 +146,14 @@ describe("where models may be", () => {
     }
   });
 
-  test("only Ollama on this machine is known to cost nothing", () => {
+  test("REQ-L9: what runs on this machine costs nothing, by its address; clouds behind a proxy there do", () => {
     expect(isFreeOfCharge("ollama/a", "http://localhost:11434")).toBe(true);
     expect(isFreeOfCharge("ollama/a", "http://[::1]:11434")).toBe(true);
     expect(isFreeOfCharge("ollama/a", "http://10.0.0.5")).toBe(false);
     expect(isFreeOfCharge("openai/a", "http://127.0.0.1:4000/v1")).toBe(false);
+    expect(isFreeOfCharge("openai/a", "https://api.openai.com/v1")).toBe(false);
+    expect(isFreeOfCharge("anthropic/a", "http://127.0.0.1:4000")).toBe(false);
+    expect(isFreeOfCharge("gemini/a", "http://localhost:4000")).toBe(false);
     expect(isFreeOfCharge("ollama/a", "nonsense")).toBe(false);
   });
 

@@ -81,29 +81,6 @@ const firstGroups = (host: string): readonly [number, number] => {
   return [Number.parseInt(first || "0", 16), Number.parseInt(second || "0", 16)];
 };
 
-/**
- * Whether an address (never a name) is one of the public Internet. Of IPv6, global unicast alone counts, without what holds
- * an IPv4 address (6to4, Teredo) or is for documentation; what is mapped counts as what it stands for.
- */
-export const isPublicAddress = (address: string): boolean => {
-  const host = canonicalHost(address);
-  if (host === undefined) return false;
-  if (IPV4.test(host)) return isPublicV4(host);
-  if (!host.startsWith("[")) return false;
-  const mapped = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/.exec(host);
-  if (mapped !== null) {
-    const [high, low] = [Number.parseInt(mapped[1] ?? "", 16), Number.parseInt(mapped[2] ?? "", 16)];
-    return isPublicV4([high >> 8, high & 255, low >> 8, low & 255].join("."));
-  }
-  const [first, second] = firstGroups(host);
-  if (first < 0x2000 || first > 0x3fff || first === 0x2002) return false;
-  if (first === 0x2001 && (second < 0x200 || second === 0xdb8)) return false;
-  return !(first === 0x3fff && second < 0x1000);
-};
-
-const PRIVATE_IPV4 = /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)/;
-/** Unique local addresses (RFC 4193). */
-const PRIVATE_IPV6 = /^\[f[cd][0-9a-f]{2}:/;
 const MAPPED_IPV4 = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/;
 
 const unmapped = (host: string): string => {
@@ -113,6 +90,23 @@ const unmapped = (host: string): string => {
   return `${a >> 8}.${a & 255}.${b >> 8}.${b & 255}`;
 };
 
+/**
+ * Whether an address (never a name) is one of the public Internet. Of IPv6, global unicast alone counts, without what holds
+ * an IPv4 address (6to4, Teredo) or is for documentation; what is mapped counts as what it stands for.
+ */
+export const isPublicAddress = (address: string): boolean => {
+  const host = unmapped(canonicalHost(address) ?? "");
+  if (IPV4.test(host)) return isPublicV4(host);
+  if (!host.startsWith("[")) return false;
+  const [first, second] = firstGroups(host);
+  if (first < 0x2000 || first > 0x3fff || first === 0x2002) return false;
+  if (first === 0x2001 && (second < 0x200 || second === 0xdb8)) return false;
+  return !(first === 0x3fff && second < 0x1000);
+};
+
+const PRIVATE_IPV4 = /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)/;
+/** Unique local addresses (RFC 4193). */
+const PRIVATE_IPV6 = /^\[f[cd][0-9a-f]{2}:/;
 /** Whether an address (never a name) is of this machine or of a private network (RFC 1918, RFC 4193). */
 export const isPrivateAddress = (address: string): boolean => {
   if (isLoopbackAddress(address)) return true;

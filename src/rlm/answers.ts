@@ -45,7 +45,10 @@ const findEvidence = (context: Context, one: unknown): Passage | undefined => {
   return isSpan ? passageOf(context, Number(start), Number(end)) : undefined;
 };
 
-/** Whether an answer can be taken: never an empty one, one that breaks its schema, or evidence that is not there. */
+const notText = (value: unknown): string =>
+  `finish was called with ${Array.isArray(value) ? "an array" : `a value of the type ${typeof value}`}: give a string, such as a sentence, or the value as JSON text.`;
+
+/** Whether an answer can be taken: a string where no schema is in force, never an empty one, one that breaks its schema, or evidence that is not there. */
 export const judgeAnswer = (
   { value, evidence }: Finished,
   context: Context,
@@ -54,6 +57,7 @@ export const judgeAnswer = (
   if (value === null || value === undefined || (typeof value === "string" && value.trim() === "")) {
     return { problem: "finish was called without an answer." };
   }
+  if (schema === undefined && typeof value !== "string") return { problem: notText(value) };
   const text = textOf(value);
   if (text.length > MAX_ANSWER_CHARS) {
     return { problem: `The answer has ${text.length} characters; at most ${MAX_ANSWER_CHARS} can be given.` };

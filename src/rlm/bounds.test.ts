@@ -10,6 +10,7 @@ import { answerCalls, type NodeState } from "./sub-calls.ts";
 import { type TracedNode, TraceRecorder } from "./trace.ts";
 import { Tree } from "./tree.ts";
 
+const MIB = 1024 * 1024;
 const never = new AbortController().signal;
 
 const nodeOf = (): TracedNode => ({
@@ -85,11 +86,11 @@ test("REQ-L3 FAIL-G4 every argument of a program is bounded before it is used", 
   await refused("finish", { value: "x", evidence: Array(51).fill({ start: 0, end: 1 }) });
   expect(state.finished).toBeUndefined();
   const almost = `${"a".repeat(1000)}b${"a".repeat(129_000)}`;
-  const took = await timed(async () => {
-    for (let i = 0; i < 20; i++) await call("rlm", { task: "t", context: almost });
-  });
+  const before = process.cpuUsage();
+  for (let i = 0; i < 20; i++) await call("rlm", { task: "t", context: almost });
   expect(children).toHaveLength(20);
-  expect(took).toBeLessThan(2000);
+  // Processor time: a busy machine takes longer. Searching for each of them from every position would take minutes.
+  expect(process.cpuUsage(before).user / 1000).toBeLessThan(4000);
 });
 
 test("REQ-L3 a question of any number of terms is ranked, and others are served meanwhile", async () => {
@@ -101,6 +102,19 @@ test("REQ-L3 a question of any number of terms is ranked, and others are served 
   clearInterval(counter);
   expect(found).toHaveLength(3);
   expect(turns).toBeGreaterThan(2);
+});
+
+test("REQ-L3 a context of any size is ranked, in little memory beside it", async () => {
+  const rest = `${"-".repeat(1399)}\n`.repeat(50_000);
+  const needle = "the vault opens with the word sesame\n";
+  const text = `${rest}${needle}${"the word\n".repeat(200_000)}`;
+  expect(text.length).toBeGreaterThan(64 * MIB);
+  const before = process.memoryUsage().arrayBuffers;
+  const found = await rankPassages(new Context(text), "which word opens the vault?", 2, never);
+  expect(found[0]?.text).toContain(needle);
+  expect(found[0]?.line).toBe(50_000);
+  expect(found).toHaveLength(2);
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * MIB);
 });
 
 test("REQ-L3 a few searches of one session run at once, and the others wait", async () => {

@@ -1,24 +1,17 @@
-import { decimal, flag, list, type Option, oneOf, section, text, whole } from "../base/option.ts";
-import { MODEL_NAME } from "../llm/model-name.ts";
+import { decimal, flag, list, modelName, oneOf, section, text, whole } from "../base/option.ts";
 import { GUEST_LANGUAGES } from "./guest-languages.ts";
-
-/** Where text goes and who pays is the operator's choice, so any change widens. */
-const model = (description: string): Option<string> =>
-  text("", "any", description, {
-    shape: {
-      pattern: new RegExp(`^$|^sampling/client$|${MODEL_NAME.source}`),
-      expected:
-        "expected ollama_chat/NAME, openai/NAME, anthropic/NAME, gemini/NAME or sampling/client, or nothing",
-    },
-  });
 
 export const rlmSections = [
   section("mcp.rlm", "Recursive Language Model analyses.", {
     enabled: flag(true, true, "Offer rlm_query."),
-    root_model: model(
+    root_model: modelName(
       "Model that writes the programs of an analysis: ollama_chat/NAME, openai/NAME, anthropic/NAME, gemini/NAME, or sampling/client for the client's own model.",
+      "or the client's",
     ),
-    sub_model: model("Model that reads parts of the context for it; if empty, the same one."),
+    sub_model: modelName(
+      "Model that reads parts of the context for it; if empty, the same one.",
+      "or the client's",
+    ),
     allow_path: flag(true, true, "Accept a file path as well as raw context."),
     allow_absolute_paths: flag(false, true, "Accept absolute paths."),
     denylist_globs: list(

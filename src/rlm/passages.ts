@@ -1,16 +1,13 @@
-import { LlmcError } from "../base/error.ts";
 import { BM25_B, BM25_K1 } from "../retrieve/terms/bm25.ts";
 import { tokenize } from "../retrieve/terms/tokenize.ts";
 import type { Context, Passage, Span } from "./context.ts";
 
 /** About a paragraph or a function. */
 const PASSAGE_CHARS = 1500;
-/** Everything is tokenized for each question, at some 10 MB a second. */
-const MAX_CHARS = 64 * 1024 * 1024;
 /** Between two pauses, in which the server answers others. */
 const MAX_WORK_MS = 10;
-/** A question has some ten; more are data. */
-const MAX_TERMS = 1000;
+/** A question has some ten; more are data. So a passage takes at most a quarter of its size while it is counted. */
+const MAX_TERMS = 100;
 
 /** Whole lines, up to the size of a passage; a longer line is cut. */
 function* passagesOf({ text }: Context): Generator<Span> {
@@ -23,25 +20,85 @@ function* passagesOf({ text }: Context): Generator<Span> {
   }
 }
 
-interface Counted extends Span {
-  readonly length: number;
-  /** How often terms of the question occur, for those that do. */
-  readonly counts: ReadonlyMap<number, number>;
+type Ranked = Span & { readonly score: number };
+
+/** Numbers before the terms of a passage: where it begins and ends, its terms in all, and how many of the question's follow. */
+const HEADER = 4;
+/** A term and how often it occurs are kept in one number; a passage has fewer characters than this. */
+const COUNTS = 65_536;
+
+/** What was counted, in a few bytes for each passage: a long text has hundreds of thousands. */
+class Counts {
+  #numbers = new Uint32Array(4096);
+  #used = 0;
+
+  add({ start, end }: Span, length: number, counts: ReadonlyMap<number, number>): void {
+    const needed = this.#used + HEADER + counts.size;
+    if (needed > this.#numbers.length) {
+      const larger = new Uint32Array(Math.max(needed, Math.ceil(this.#numbers.length * 1.5)));
+      larger.set(this.#numbers);
+      this.#numbers = larger;
+    }
+    const terms = [...counts].toSorted(([a], [b]) => a - b);
+    this.#numbers.set(
+      [start, end, length, counts.size, ...terms.map(([term, times]) => term * COUNTS + times)],
+      this.#used,
+    );
+    this.#used = needed;
+  }
+
+  *passages(): Generator<Span & { readonly length: number; readonly terms: Uint32Array }> {
+    for (let at = 0; at < this.#used; ) {
+      const [start = 0, end = 0, length = 0, count = 0] = this.#numbers.subarray(at, at + HEADER);
+      yield { start, end, length, terms: this.#numbers.subarray(at + HEADER, at + HEADER + count) };
+      at += HEADER + count;
+    }
+  }
 }
 
-const countTerms = (text: string, span: Span, numbers: ReadonlyMap<string, number>): Counted => {
+/** The best so far, in order; of equal ones, those that come first in the text. */
+class Best {
+  readonly kept: Ranked[] = [];
+  readonly #limit: number;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  add(one: Ranked): void {
+    if (this.kept.length >= this.#limit && one.score <= (this.kept.at(-1)?.score ?? 0)) return;
+    const at = this.kept.findIndex(({ score }) => score < one.score);
+    this.kept.splice(at < 0 ? this.kept.length : at, 0, one);
+    if (this.kept.length > this.#limit) this.kept.pop();
+  }
+}
+
+const countTerms = (terms: readonly string[], numbers: ReadonlyMap<string, number>) => {
   const counts = new Map<number, number>();
-  const terms = tokenize(text.slice(span.start, span.end));
   for (const term of terms) {
     const number = numbers.get(term);
     if (number !== undefined) counts.set(number, (counts.get(number) ?? 0) + 1);
   }
-  return { ...span, length: terms.length, counts };
+  return counts;
 };
 
 const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** BM25 of passages for a question, without an index: a context is asked a few times, and then forgotten. */
+/** Lets others have their turn every few milliseconds of work. */
+const createPace = (signal: AbortSignal): (() => Promise<void> | undefined) => {
+  let resumedAt = performance.now();
+  const pause = async (): Promise<void> => {
+    await breathe();
+    signal.throwIfAborted();
+    resumedAt = performance.now();
+  };
+  return () => (performance.now() - resumedAt < MAX_WORK_MS ? undefined : pause());
+};
+
+/**
+ * BM25 of passages for a question, without an index: a context is asked a few times, and then forgotten. Everything is
+ * tokenized for each question, piece by piece, at some 10 MB a second.
+ */
 export const rankPassages = async (
   context: Context,
   query: string,
@@ -49,47 +106,40 @@ export const rankPassages = async (
   signal: AbortSignal,
 ): Promise<readonly (Passage & { readonly score: number })[]> => {
   const { text } = context;
-  if (text.length > MAX_CHARS) {
-    throw new LlmcError("file_too_large", `The context is longer than ${MAX_CHARS} characters.`, {
-      hint: "Use grep, or slice it and ask about the parts.",
-    });
-  }
   const terms = [...new Set(tokenize(query))].slice(0, MAX_TERMS);
   const numbers = new Map(terms.map((term, at) => [term, at] as const));
-  const found: Counted[] = [];
+  const counted = new Counts();
   const holders = new Uint32Array(numbers.size);
+  const pace = createPace(signal);
   let [passages, totalLength] = [0, 0];
-  let resumedAt = performance.now();
   for (const span of passagesOf(context)) {
-    const counted = countTerms(text, span, numbers);
-    totalLength += counted.length;
-    for (const term of counted.counts.keys()) holders[term] = (holders[term] ?? 0) + 1;
-    if (counted.counts.size > 0) found.push(counted);
+    const found = tokenize(text.slice(span.start, span.end));
+    const counts = countTerms(found, numbers);
+    totalLength += found.length;
+    for (const term of counts.keys()) holders[term] = (holders[term] ?? 0) + 1;
+    if (counts.size > 0) counted.add(span, found.length, counts);
     passages++;
-    if (performance.now() - resumedAt < MAX_WORK_MS) continue;
-    await breathe();
-    signal.throwIfAborted();
-    resumedAt = performance.now();
+    await pace();
   }
   const averageLength = Math.max(1, totalLength / Math.max(1, passages));
-  const scoreOf = ({ counts, length }: Counted): number =>
-    [...counts]
-      .toSorted(([a], [b]) => a - b)
-      .reduce((sum, [term, times]) => {
-        const holding = holders[term] ?? 0;
-        const idf = Math.log(1 + (passages - holding + 0.5) / (holding + 0.5));
-        const norm = BM25_K1 * (1 - BM25_B + (BM25_B * length) / averageLength);
-        return sum + (idf * times * (BM25_K1 + 1)) / (times + norm);
-      }, 0);
-  return found
-    .map(({ start, end, ...counted }) => ({ start, end, score: scoreOf({ start, end, ...counted }) }))
-    .sort((a, b) => b.score - a.score || a.start - b.start)
-    .slice(0, count)
-    .map(({ start, end, score }) => ({
-      start,
-      end,
-      line: context.lineAt(start),
-      score: Math.round(score * 1000) / 1000,
-      text: text.slice(start, end).toWellFormed(),
-    }));
+  const scoreOf = (found: Uint32Array, length: number): number =>
+    found.reduce((sum, packed) => {
+      const holding = holders[Math.floor(packed / COUNTS)] ?? 0;
+      const times = packed % COUNTS;
+      const idf = Math.log(1 + (passages - holding + 0.5) / (holding + 0.5));
+      const norm = BM25_K1 * (1 - BM25_B + (BM25_B * length) / averageLength);
+      return sum + (idf * times * (BM25_K1 + 1)) / (times + norm);
+    }, 0);
+  const best = new Best(count);
+  for (const { start, end, length, terms: found } of counted.passages()) {
+    best.add({ start, end, score: scoreOf(found, length) });
+    await pace();
+  }
+  return best.kept.map(({ start, end, score }) => ({
+    start,
+    end,
+    line: context.lineAt(start),
+    score: Math.round(score * 1000) / 1000,
+    text: text.slice(start, end).toWellFormed(),
+  }));
 };

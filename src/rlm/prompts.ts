@@ -26,7 +26,7 @@ const FACTS: Readonly<Record<GuestLanguage, LanguageFacts>> = {
 - await llmBatch([prompt, …]): the same in parallel, answers in order; a slot that failed is {error: {code, message}}
 - await budget(): what is left
 - print(…): shows you something in the next turn
-- finish(answer, {evidence: [{start, end} | "exact quote", …]}): ends the analysis`,
+- finish(answer, {evidence: [{start, end} | "exact quote", …]}): ends the analysis; answer is a string, unless a JSON Schema is given for it`,
   },
   python: {
     tag: "python",
@@ -41,7 +41,7 @@ const FACTS: Readonly<Record<GuestLanguage, LanguageFacts>> = {
 - await llm_batch([prompt, …]): the same in parallel, answers in order; a slot that failed is {"error": {"code", "message"}}
 - await budget(): what is left
 - print(…): shows you something in the next turn
-- finish(answer, evidence=[{"start", "end"} or "exact quote", …]): ends the analysis`,
+- finish(answer, evidence=[{"start", "end"} or "exact quote", …]): ends the analysis; answer is a str, unless a JSON Schema is given for it`,
   },
 };
 

@@ -1,5 +1,5 @@
 import { LlmcError } from "../base/error.ts";
-import type { ErrorCode } from "../base/error-table.ts";
+import { FIRST_MODEL } from "../base/first-model.ts";
 import { nearest, quoteForMessage } from "../base/text.ts";
 import { LANGUAGE_NAMES, languageNamed } from "../syntax/languages.ts";
 import { type AnalysisEnd, analyse } from "./analysis.ts";
@@ -9,6 +9,7 @@ import { type Estimate, estimate } from "./estimate.ts";
 import type { GuestLanguage } from "./guest-languages.ts";
 import { notRunnable } from "./interpreter.ts";
 import type { ContextSource, ReadContext, RlmAnswer, RlmQuery } from "./port.ts";
+import { digest, digestOf } from "./trace.ts";
 import { renderTrace } from "./trace-file.ts";
 
 export interface RlmSettings {
@@ -31,7 +32,8 @@ export interface RlmSettings {
 
 interface QueryParts extends AnalysisParts {
   readonly settings: RlmSettings;
-  readonly sessionId: string;
+  /** The id of an analysis: a new one, or that of the recording, by a digest of what is asked. */
+  readonly sessionIdOf: (key: () => string) => string;
   /** Throws where programs cannot run. */
   readonly checkInterpreter: () => Promise<void>;
   /** Throws where the real path of a file is not to be analysed. */
@@ -123,15 +125,22 @@ const readPath = async (path: string, query: RlmQuery, files: ReadContext, parts
   return { context: new Context(text, { path: realPath, language: query.language }), source };
 };
 
-const readContext = async (query: RlmQuery, files: ReadContext, parts: QueryParts) => {
-  if (query.path !== undefined) return readPath(query.path, query, files, parts);
-  const { maxBytesLimit } = parts.settings;
+const takeContext = (query: RlmQuery, { settings: { maxBytesLimit } }: QueryParts) => {
   const context = new Context((query.context ?? "").toWellFormed(), { language: query.language });
-  if (context.text === "") throw argument("context", "The context is empty.", "Send the text to analyse.");
   if (context.bytes > maxBytesLimit) {
     throw tooLarge("The context", context.bytes, maxBytesLimit, "Send less.");
   }
   return { context, source: { type: "context", bytes_read: context.bytes, truncated: false } as const };
+};
+
+/** The text to analyse; an empty one is refused before a model is paid to say so, wherever it comes from. */
+const readContext = async (query: RlmQuery, files: ReadContext, parts: QueryParts) => {
+  const { path } = query;
+  const read = path === undefined ? takeContext(query, parts) : await readPath(path, query, files, parts);
+  if (read.context.text !== "") return read;
+  throw path === undefined
+    ? argument("context", "The context is empty.", "Send the text to analyse.")
+    : argument("path", `${quoteForMessage(path)} is empty.`, "Name the file that has the text to analyse.");
 };
 
 /** The models of a call: those of the operator, unless the caller may choose and does. */
@@ -145,46 +154,35 @@ const modelsOf = ({ model }: RlmQuery, settings: RlmSettings) => {
     });
   }
   const root = model ?? rootModel;
+  const { pull, once, lines, trust } = FIRST_MODEL;
   if (root === "") {
     throw new LlmcError("provider_error", "No model is configured for analyses.", {
-      hint: 'Write root_model = "ollama_chat/NAME" under [mcp.rlm] in llmc.toml, or try it for one command with: --set mcp.rlm.root_model=ollama_chat/NAME',
+      hint: `With Ollama on this machine (${pull}), this command uses one: ${once} ; to configure it for good, write ${lines.join(" and, below it, ")} into llmc.toml, then run ${trust}.`,
       retryable: false,
     });
   }
   return { root, sub: subModel === "" ? root : subModel };
 };
 
-/** `rlm_query` reports nine codes; these are the ones that others are reported as. */
-const REPORTED_AS: Partial<Readonly<Record<ErrorCode, ErrorCode>>> = {
-  unavailable: "provider_error",
-  rate_limited: "provider_error",
-  is_directory: "path_denied",
-  not_a_directory: "file_not_found",
-  permission_denied: "path_denied",
-  forbidden: "egress_denied",
-  unsupported_media: "invalid_args",
-  busy: "internal_error",
-  audit_unavailable: "internal_error",
-  config_invalid: "internal_error",
-};
-
-const asReported = (error: LlmcError, more: Readonly<Record<string, string | number>> = {}): LlmcError => {
-  const code = REPORTED_AS[error.code] ?? error.code;
-  return new LlmcError(code, error.message, {
+/** The same failure, with what it cost. */
+const withFacts = (error: LlmcError, facts: Readonly<Record<string, string | number>>): LlmcError =>
+  new LlmcError(error.code, error.message, {
     ...(error.hint === undefined ? {} : { hint: error.hint }),
-    details: { ...error.details, ...more },
+    details: { ...error.details, ...facts },
     retryable: error.retryable,
     cause: error.cause,
+    needs: error.needs,
   });
-};
 
 const requestOf = (
   query: RlmQuery,
   context: Context,
   models: { readonly root: string; readonly sub: string },
-  { settings, sessionId, signal, onProgress }: QueryParts,
+  { settings, sessionIdOf, signal, onProgress }: QueryParts,
 ): AnalysisRequest => ({
-  id: sessionId,
+  id: sessionIdOf(() =>
+    digest(JSON.stringify([query.task, models.root, models.sub, digestOf(context.pieces())])),
+  ),
   task: query.task,
   context,
   rootModel: models.root,
@@ -219,21 +217,22 @@ const prepare = async (
   return { source, request: requestOf(query, context, models, parts) };
 };
 
-const run = async (
+/** Answers `rlm_query`: bounds, models, the context, the analysis. */
+export const runQuery = async (
   query: RlmQuery,
   files: ReadContext,
   parts: QueryParts,
   report: (report: QueryReport) => void,
 ): Promise<RlmAnswer> => {
-  const { settings, sessionId, saveTrace } = parts;
+  const { settings, saveTrace } = parts;
   const { source, request } = await prepare(query, files, parts, report);
   await parts.checkInterpreter().catch(notRunnable);
   const end = await analyse(request, parts, settings.traces.isOn && settings.traces.keepsText);
   report({ model: request.rootModel, source, end });
-  const traceFile = settings.traces.isOn ? await saveTrace(sessionId, renderTrace(request, end)) : undefined;
+  const traceFile = settings.traces.isOn ? await saveTrace(request.id, renderTrace(request, end)) : undefined;
   const { answer, failure, spending, counts, trajectory } = end;
   if (answer === undefined) {
-    throw asReported(failure ?? new LlmcError("internal_error", "An unexpected error occurred."), {
+    throw withFacts(failure ?? new LlmcError("internal_error", "An unexpected error occurred."), {
       total_cost_usd: spending.costUsd,
       turns: counts.turns,
       ...(traceFile === undefined ? {} : { trace_file: traceFile }),
@@ -242,7 +241,7 @@ const run = async (
   return {
     answer: answer.text,
     evidence: answer.evidence,
-    sessionId,
+    sessionId: request.id,
     spending,
     counts,
     source,
@@ -261,18 +260,4 @@ export const estimateQuery = async (
 ): Promise<Estimate> => {
   const { request } = await prepare(query, files, parts, () => {});
   return estimate(request, parts);
-};
-
-/** Answers `rlm_query`: bounds, models, the context, the analysis. Fails with one of its nine codes. */
-export const runQuery = async (
-  query: RlmQuery,
-  files: ReadContext,
-  parts: QueryParts,
-  report: (report: QueryReport) => void,
-): Promise<RlmAnswer> => {
-  try {
-    return await run(query, files, parts, report);
-  } catch (thrown) {
-    throw thrown instanceof LlmcError ? asReported(thrown) : thrown;
-  }
 };

@@ -41,12 +41,16 @@ describe("what a reply asks for", () => {
 
 describe("answers", () => {
   const context = new Context("one\ntwo\nthree");
-  test("REQ-L3: numbers and objects are answers; nothing, empty text and false evidence are not", () => {
+  test("REQ-L3: text is an answer, anything else needs a schema; nothing, empty text and false evidence are none", () => {
     const judge = (value: unknown, evidence?: unknown) =>
       judgeAnswer({ value, evidence }, context, undefined);
-    expect(judge(42)).toMatchObject({ text: "42", evidence: [] });
-    expect(judge(false)).toMatchObject({ text: "false" });
-    expect(judge({ a: 1 })).toMatchObject({ text: '{\n "a": 1\n}' });
+    expect(judge("42")).toMatchObject({ text: "42", evidence: [] });
+    for (const value of [42, false, { a: 1 }, ["x"]]) expect(judge(value)).toHaveProperty("problem");
+    const bySchema = (value: unknown, type: string) =>
+      judgeAnswer({ value, evidence: undefined }, context, { type });
+    expect(bySchema(42, "integer")).toMatchObject({ text: "42", value: 42, evidence: [] });
+    expect(bySchema(false, "boolean")).toMatchObject({ text: "false" });
+    expect(bySchema({ a: 1 }, "object")).toMatchObject({ text: '{\n "a": 1\n}' });
     expect(judge("x", ["two"])).toMatchObject({ evidence: [{ start: 4, end: 7, line: 2, text: "two" }] });
     for (const value of [null, undefined, "", " \n"]) expect(judge(value)).toHaveProperty("problem");
     for (const evidence of [

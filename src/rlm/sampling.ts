@@ -1,7 +1,7 @@
 import { LlmcError } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
+import { SAMPLING_MODEL } from "../base/model-name.ts";
 import type { GenerateRequest, Generation, Model } from "../llm/contract.ts";
-import { SAMPLING_MODEL } from "../llm/model-name.ts";
 
 /** What the client is asked, in the protocol's words. */
 export interface SamplingQuestion {

@@ -5,6 +5,8 @@ import { TEST_CALLER } from "../../test/app.ts";
 import { guestsOf } from "../../test/descendants.ts";
 import { openaiAnswer } from "../../test/model-server.ts";
 import { js, openRlmStand, type RlmStand } from "../../test/rlm-stand.ts";
+import { ERROR_TABLE, type ErrorCode } from "../base/error-table.ts";
+import { rlmQuery } from "./rlm-query.ts";
 
 const bodyOf = (result: Awaited<ReturnType<RlmStand["query"]>>) => {
   if (result.kind !== "error") throw new Error(`expected a failure: ${JSON.stringify(result).slice(0, 500)}`);
@@ -41,6 +43,7 @@ describe("rlm_query", () => {
         files: {
           "log.txt": TEXT,
           "big.txt": "x".repeat(300_000),
+          "empty.txt": "",
           ".env": "KEY=1",
           "db-credential.txt": "p",
           "code.py": "class A:\n    def f(self):\n        return 1\n",
@@ -58,7 +61,7 @@ describe("rlm_query", () => {
     const before = stand.server.requests.length;
     stand.play({
       root: (turn, shown, task) => {
-        if (task === "how long") return js("finish(context.length)");
+        if (task === "how long") return js("finish(String(context.length))");
         if (turn === 1)
           return js("const found = await grep('needle is (\\\\d+)'); print(found.hits[0].text)");
         expect(shown).toContain("the needle is 4711");
@@ -144,7 +147,9 @@ print((await rank("needle", {k: 1}))[0].line, (await outline()).length, await bu
           );
         }
         expect(shown).toContain("text_not_found");
-        return js("const a = context.split('\\n').filter((line) => line.endsWith('red')).length; finish(a)");
+        return js(
+          "const a = context.split('\\n').filter((line) => line.endsWith('red')).length; finish(String(a))",
+        );
       },
     });
     const { data } = outputOf(await stand.query({ task: "how many are red?", context: TEXT }));
@@ -259,6 +264,32 @@ finish(names + " / " + bySpan + " / " + byText)`);
     expect(seen[9]).toContain("This is your last turn");
   });
 
+  test("REQ-L3: an answer is a string; any other value is one where a schema asks for it, and the model is told", async () => {
+    const seen: string[] = [];
+    const replies = [
+      js("finish(42)"),
+      js("finish({found: true})"),
+      js("finish(['a'])"),
+      js(`const value = await rlm("value", "x", {schema: {type: "integer"}});
+finish(typeof value + " " + value + " " + await rlm("text", "x"))`),
+    ];
+    stand.play({
+      root: (turn, shown, task) => {
+        if (task === "value") return js("finish(7)");
+        if (task === "text") return js(turn === 1 ? "finish(8)" : "finish('eight')");
+        seen.push(shown);
+        return replies[turn - 1] ?? "";
+      },
+    });
+    const { data } = outputOf(await stand.query({ task: "t", context: TEXT }));
+    expect(data.answer).toBe("number 7 eight");
+    for (const [at, what] of ["of the type number", "of the type object", "an array"].entries()) {
+      expect(seen[at + 1]).toContain(what);
+      expect(seen[at + 1]).toContain("give a string");
+      expect(seen[at + 1]).toContain("was not taken");
+    }
+  });
+
   test("REQ-L3 FAIL-G3: repeated programs, floods, withheld and cut replies", async () => {
     const seen: string[] = [];
     const replies = [
@@ -338,7 +369,7 @@ finish(names + " / " + bySpan + " / " + byText)`);
 
   test("REQ-L7: of the traces of a folder the newest are kept, as many as the operator wants", async () => {
     const few = await openRlmStand(
-      { root: () => js("finish(1)") },
+      { root: () => js("finish('1')") },
       { rlm: 'trace_enabled = true\ntrace_dir = "traces"\ntrace_max_files = 2\nmax_budget_usd = 0.25' },
     );
     const names: unknown[] = [];
@@ -374,7 +405,7 @@ finish(names + " / " + bySpan + " / " + byText)`);
     expect(await ask("bob")).toMatchObject({ cached_calls: 0 });
     expect(cached.server.requests).toHaveLength(4);
     // Off unless asked for.
-    stand.play({ root: () => js("finish(1)") });
+    stand.play({ root: () => js("finish('1')") });
     const before = stand.server.requests.length;
     for (let at = 0; at < 2; at++) await stand.query({ task: "the same", context: TEXT });
     expect(stand.server.requests.length - before).toBe(2);
@@ -387,6 +418,7 @@ finish(names + " / " + bySpan + " / " + byText)`);
     ["both sources", { task: "t", path: "log.txt", context: "x" }, "path"],
     ["no source", { task: "t" }, "path"],
     ["an empty context", { task: "t", context: "" }, "context"],
+    ["an empty file", { task: "t", path: "empty.txt" }, "path"],
     ["an unknown field", { task: "t", context: "x", file_path: "x" }, ""],
     ["no budget", { task: "t", context: "x", budget_usd: 0 }, "budget_usd"],
     ["a negative budget", { task: "t", context: "x", budget_usd: -1 }, "budget_usd"],
@@ -432,7 +464,7 @@ finish(names + " / " + bySpan + " / " + byText)`);
   });
 
   test("REQ-L5 FAIL-G2: internal_error, where no interpreter stays alive, without a word of the text", async () => {
-    stand.play({ root: () => js("finish(context.length)") });
+    stand.play({ root: () => js("finish(String(context.length))") });
     // One that works, so that what follows is not a machine on which nothing can run.
     outputOf(await stand.query({ task: "t", context: "x" }));
     const timer = setInterval(() => {
@@ -446,6 +478,33 @@ finish(names + " / " + bySpan + " / " + byText)`);
       clearInterval(timer);
     }
     outputOf(await stand.query({ task: "t", context: "x" }));
+  });
+
+  test("REQ-L5: whatever fails, wherever, the code is one of the document's nine, or cancelled", async () => {
+    const nine = new Set(
+      "invalid_args path_denied file_not_found file_too_large egress_denied budget_exceeded timeout provider_error internal_error".split(
+        " ",
+      ),
+    );
+    for (const code of Object.keys(ERROR_TABLE) as ErrorCode[]) {
+      const reported = rlmQuery.reportedCode?.(code) ?? code;
+      if (code === "cancelled") expect(reported).toBe("cancelled");
+      else expect(nine, code).toContain(reported);
+      if (nine.has(code)) expect(reported).toBe(code);
+    }
+    // What policy, the pipe and the configuration refuse never reaches the analysis.
+    const caller = { ...TEST_CALLER, may: new Set(["read", "write", "execute"]) };
+    const denied = bodyOf(await stand.query({ task: "t", context: "x" }, { caller }));
+    expect(denied.meta).toMatchObject({ error_code: "egress_denied", retryable: false });
+    expect(denied.error).toContain('the scope "egress"');
+    const unset = await openRlmStand({ root: () => 500 }, { rlm: 'cassette = "replay"' });
+    expect(bodyOf(await unset.query({ task: "t", context: "x" })).meta.error_code).toBe("internal_error");
+    // The provider's refusal is its own word on whether another try is worth it.
+    stand.play({ root: () => 429 });
+    expect(bodyOf(await stand.query({ task: "t", context: "x" })).meta).toMatchObject({
+      error_code: "provider_error",
+      retryable: true,
+    });
   });
 
   test("REQ-L5: provider_error and timeout, with what was spent", async () => {

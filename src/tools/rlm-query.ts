@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ErrorCode } from "../base/error-table.ts";
 import type { Progress } from "../rlm/contract.ts";
 import type { RlmAnswer } from "../rlm/port.ts";
 import type { CallContext } from "./contract.ts";
@@ -39,6 +40,31 @@ const summarize = ({ spending, counts }: RlmAnswer) => {
     turns: counts.turns,
     by_depth: spending.byDepth.map((one, depth) => ({ depth, ...spendingOf(one) })),
   };
+};
+
+/** The codes that doc0 gives it, and `cancelled`, which goes to a caller that no longer reads. */
+const CODES: ReadonlySet<ErrorCode> = new Set([
+  "invalid_args",
+  "path_denied",
+  "file_not_found",
+  "file_too_large",
+  "egress_denied",
+  "budget_exceeded",
+  "timeout",
+  "provider_error",
+  "internal_error",
+  "cancelled",
+]);
+
+/** What other codes are reported as; any that is not here is an internal error. */
+const REPORTED_AS: Partial<Readonly<Record<ErrorCode, ErrorCode>>> = {
+  unavailable: "provider_error",
+  rate_limited: "provider_error",
+  is_directory: "path_denied",
+  not_a_directory: "file_not_found",
+  permission_denied: "path_denied",
+  forbidden: "egress_denied",
+  unsupported_media: "invalid_args",
 };
 
 /** A day. Bounds that the contract does not publish are checked all the same; models and languages by their names. */
@@ -129,6 +155,7 @@ export const rlmQuery = defineTool({
       limit: z.string().optional(),
     }),
   }),
+  reportedCode: (code) => (CODES.has(code) ? code : (REPORTED_AS[code] ?? "internal_error")),
   run: async (args, { rlm, files, server }, call) => {
     const { caller, correlationId, signal, progress } = call;
     const answer = await rlm.query(

@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../base/error-table.ts";
 import type { Envelope } from "../envelope/port.ts";
 import type { System } from "../host/os/system.ts";
 import type { Processes } from "../host/processes/contract.ts";
@@ -159,6 +160,8 @@ export interface Tool<I extends Schema = Schema, O extends Schema = Schema, R = 
   readonly backend?: string;
   /** False: a call that failed is not made again by itself, although the tool only reads. */
   readonly isSafe?: false;
+  /** The code that a failure is reported with, where a document names the few codes of the tool: asked about every failure. */
+  reportedCode?(code: ErrorCode): ErrorCode;
   /** Own deadline, where the server's request timeout does not fit. */
   readonly timeoutMs?: number;
   run(args: SchemaOutput<I>, ports: Ports, call: CallContext): Promise<SchemaOutput<O> & R>;

@@ -23,6 +23,19 @@ describe("REQ-I10 what is relayed into the air gap", () => {
     });
   });
 
+  it.each([
+    ["agent", '[mcp.llm]\nagent_model = "ollama_chat/m"'],
+    ["root", '[mcp.rlm]\nroot_model = "ollama_chat/m"'],
+    ["sub", '[mcp.rlm]\nroot_model = "sampling/client"\nsub_model = "ollama/m"'],
+    ["answers of knowledge bases", '[mcp.kb]\nanswer_model = "ollama_chat/m"'],
+    ["summaries", '[mcp.rag]\nsummary_model = "ollama_chat/m"'],
+  ])("is the server of every configured model: %s", async (_, text) => {
+    expect(await gapOf(`${ON}${text}\n`)).toEqual({ backends: [{ host: "127.0.0.1", port: 11_434 }] });
+    await expect(gapOf(`${ON}${text.replace(/ollama\w*/, "openai")}\n`)).rejects.toMatchObject({
+      message: expect.stringContaining("mcp.llm.openai_url"),
+    });
+  });
+
   it("is every configured server on this machine, each once, with the port of its protocol", async () => {
     const gap = await gapOf(`${ON}
 [mcp.llm]

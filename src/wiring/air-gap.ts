@@ -1,10 +1,11 @@
 import { LlmcError } from "../base/error.ts";
+import { parseModelName, SAMPLING_MODEL } from "../base/model-name.ts";
 import type { Loaded } from "../config/load.ts";
+import { type Config, ENTRIES, valueAt } from "../config/sections.ts";
 import type { Backend } from "../host/air-gap/backend.ts";
 import { isAirGapped } from "../host/air-gap/is-air-gapped.ts";
 import type { Listen } from "../host/air-gap/open-port.ts";
 import { AIR_GAP_VARIABLE, type OpenedOutside } from "../host/air-gap/opened-outside.ts";
-import { parseModelName } from "../llm/model-name.ts";
 import { PROVIDERS } from "../llm/providers.ts";
 
 interface Started {
@@ -44,20 +45,31 @@ const refuseElsewhere = (key: string): LlmcError =>
 
 type Environment = Started["env"];
 
+/** Providers of the models that are configured, whatever they are for. */
+const providersOf = (config: Config): ReadonlySet<string> => {
+  const models = [...ENTRIES.values()]
+    .filter(({ option }) => option.isModel)
+    .map(({ key }) => String(valueAt(config, key)));
+  return new Set(
+    models
+      .filter((model) => model !== "" && model !== SAMPLING_MODEL)
+      .map((model) => PROVIDERS[parseModelName(model).provider].setting),
+  );
+};
+
 /**
  * Servers that are in use, or that the operator wrote down; a default of ours that nobody asked for leads nowhere. What is
  * in use has to be on this machine.
  */
 const backendsOf = (
-  { config: { mcp }, origins }: Pick<Loaded, "config" | "origins">,
+  { config, origins }: Pick<Loaded, "config" | "origins">,
   env: Environment,
 ): readonly Backend[] => {
-  const { llm, limits, observability, kb } = mcp;
-  const { agent_model: model } = llm;
-  const asked = model === "" ? undefined : PROVIDERS[parseModelName(model).provider].setting;
+  const { llm, limits, observability, kb } = config.mcp;
+  const asked = providersOf(config);
   const named: readonly (readonly [key: string, address: string, isUsed: boolean])[] = [
     ...(["ollama", "openai", "anthropic", "google"] as const).map(
-      (name) => [`mcp.llm.${name}_url`, llm[`${name}_url`], name === asked] as const,
+      (name) => [`mcp.llm.${name}_url`, llm[`${name}_url`], asked.has(name)] as const,
     ),
     ["mcp.limits.state_url", limits.state_url, true],
     ["mcp.kb.store_url_env", env[kb.store_url_env] ?? "", kb.store === "postgres"],

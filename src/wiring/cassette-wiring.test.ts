@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openTestApp, type TestApp } from "../../test/app.ts";
 import { js, openRlmStand, type RlmStand } from "../../test/rlm-stand.ts";
+import { EMPTY_CASSETTE, parseCassette } from "../llm/cassette.ts";
 
 const answerOf = (result: Awaited<ReturnType<RlmStand["query"]>>): unknown =>
   result.kind === "ok" ? (result.structured as { data: { answer: string } }).data.answer : result;
@@ -17,6 +18,28 @@ test("REQ-L8: analyses that are recorded at the same time keep all their answers
   const tape = JSON.parse(readFileSync(join(stand.root, "tape.json"), "utf8"));
   expect(tape.entries).toHaveLength(5);
   expect(new Set(tape.trajectories).size).toBe(5);
+});
+
+test("REQ-L8: each replayed analysis has the id of its recording, and answers the same in every byte", async () => {
+  const recorder = await openRlmStand(finishTask, {
+    rlm: 'cassette = "record"\ncassette_file = "tape.json"',
+  });
+  const tape = join(recorder.root, "tape.json");
+  const player = await openRlmStand(finishTask, { rlm: `cassette = "replay"\ncassette_file = "${tape}"` });
+  const ask = (stand: RlmStand, task: string) => stand.query({ task, context: "text" });
+  const [first, second] = [await ask(recorder, "one"), await ask(recorder, "two")];
+  // In another order.
+  expect(await ask(player, "two")).toEqual(second);
+  expect(await ask(player, "one")).toEqual(first);
+  expect(player.server.requests).toHaveLength(0);
+  expect(first).not.toEqual(second);
+});
+
+test("REQ-L8: an id that could name another file makes it no cassette; one without ids is one", async () => {
+  const { sessions: _, ...older } = EMPTY_CASSETTE;
+  expect(parseCassette(JSON.stringify(older)).sessions).toEqual([]);
+  const hostile = { ...EMPTY_CASSETTE, sessions: [{ key: "k", id: "../../x" }] };
+  expect(() => parseCassette(JSON.stringify(hostile))).toThrow("not one that llmc recorded");
 });
 
 test("REQ-L8: an answer that is paid for is given, though neither trace nor cassette can be written", async () => {
@@ -36,7 +59,7 @@ test("REQ-L8: a file that is no cassette is refused before a model is asked", as
     files: { "tape.json": "[]" },
     rlm: 'cassette = "record"\ncassette_file = "tape.json"',
   });
-  expect(await stand.errorCode("rlm_query", { task: "t", context: "text" })).toBe("config_invalid");
+  expect(await stand.errorCode("rlm_query", { task: "t", context: "text" })).toBe("internal_error");
   expect(stand.server.requests).toHaveLength(0);
   expect(readFileSync(join(stand.root, "tape.json"), "utf8")).toBe("[]");
 });

@@ -1,13 +1,14 @@
 import { resolve } from "node:path";
 import { LlmcError, toLlmcError } from "../base/error.ts";
+import { SAMPLING_MODEL } from "../base/model-name.ts";
 import { systemErrorCode } from "../base/system-error.ts";
 import type { Loaded } from "../config/load.ts";
+import { newId } from "../host/os/lazy-builtins.ts";
 import { readOwnFileSoon } from "../host/own-files/read-own-file.ts";
 import { replaceFile } from "../host/own-files/replace-file.ts";
 import type { Locks } from "../host/state/locks/locks.ts";
 import { type Cassette, EMPTY_CASSETTE, parseCassette, recordModels, replayModels } from "../llm/cassette.ts";
 import type { Models } from "../llm/contract.ts";
-import { SAMPLING_MODEL } from "../llm/model-name.ts";
 import { type ModelSettings, pricedOf } from "../llm/models.ts";
 import { worstPriceOf } from "../llm/prices.ts";
 import type { Log } from "../observe/log.ts";
@@ -16,6 +17,8 @@ import { clientCostUsd } from "./sampling-wiring.ts";
 /** The models of one analysis, and what is to be done when it has ended. */
 export interface CassetteModels {
   readonly models: Models;
+  /** The id of the analysis, by a digest of what it is asked. */
+  sessionIdOf(key: () => string): string;
   finish(trajectory: string): Promise<void>;
 }
 
@@ -56,17 +59,24 @@ const record = async (
   // A file that is no cassette is refused before anything is spent.
   await readOrBegin(file);
   const entries: Cassette["entries"][number][] = [];
+  const sessions: Cassette["sessions"][number][] = [];
   const append = async (trajectory: string): Promise<void> => {
     const before = await readOrBegin(file);
     const cassette: Cassette = {
       ...before,
       entries: [...before.entries, ...entries],
       trajectories: [...before.trajectories, trajectory],
+      sessions: [...before.sessions, ...sessions],
     };
     await replaceFile(file, `${JSON.stringify(cassette)}\n`, PRIVATE_MODE);
   };
   return {
     models: recordModels(models, (entry) => void entries.push(entry)),
+    sessionIdOf: (key) => {
+      const id = newId();
+      sessions.push({ key: key(), id });
+      return id;
+    },
     finish: (trajectory) =>
       // The answer is paid for: its caller gets it, whether or not it could be recorded.
       locks
@@ -96,6 +106,10 @@ const replay = async (
   );
   return {
     models,
+    sessionIdOf: (key) => {
+      const asked = key();
+      return cassette.sessions.find((one) => one.key === asked)?.id ?? newId();
+    },
     finish: async (trajectory) => {
       if (!isStrict) return;
       if (!cassette.trajectories.includes(trajectory)) throw otherCourse("it took another course");
@@ -113,7 +127,7 @@ export const openCassette = async (
   settings: () => ModelSettings,
 ): Promise<CassetteModels> => {
   const { rlm } = parts.config().mcp;
-  if (rlm.cassette === "off") return { models, finish: async () => {} };
+  if (rlm.cassette === "off") return { models, sessionIdOf: newId, finish: async () => {} };
   if (rlm.cassette_file === "") {
     throw new LlmcError("config_invalid", "mcp.rlm.cassette needs mcp.rlm.cassette_file.");
   }

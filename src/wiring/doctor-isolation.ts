@@ -8,7 +8,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const NAME = "isolation";
 
-/** What holds what parses input, over stdio. */
+/** `mcp.subprocess` and `mcp.sandbox_enabled` are about stdio. */
+const OVER_HTTP = "over HTTP it runs in the process that does the work";
+
+/** What holds what parses input, over stdio; in any case, what does over HTTP. */
 const examineFront = async (loaded: Loaded, env: Environment): Promise<Finding> => {
   const { isSplit, sandbox, maxMemoryMb } = frontSettingsOf(loaded, env);
   if (!isSplit)
@@ -22,7 +25,7 @@ const examineFront = async (loaded: Loaded, env: Environment): Promise<Finding> 
     return {
       name: NAME,
       state: "weak",
-      detail: "what parses input is a process of its own, without a sandbox",
+      detail: `what parses input is a process of its own over stdio, without a sandbox; ${OVER_HTTP}`,
       fix: "leave mcp.sandbox_enabled out",
     };
   const [{ confinement }, { FRONT_CPU_SHARE }] = await Promise.all([
@@ -30,7 +33,7 @@ const examineFront = async (loaded: Loaded, env: Environment): Promise<Finding> 
     import("../host/confine/contract.ts"),
   ]);
   const { tier, missing, hint } = await confinement({ memoryMb: maxMemoryMb, cpuShare: FRONT_CPU_SHARE });
-  const detail = `what parses input is a process of its own, over stdio: ${tier}`;
+  const detail = `what parses input is a process of its own, over stdio: ${tier}; ${OVER_HTTP}`;
   if (missing.length === 0) return { name: NAME, state: "good", detail };
   return {
     name: NAME,

@@ -2,6 +2,7 @@ import { acceptInherited } from "../host/net/link-sockets.ts";
 import { newId } from "../host/os/lazy-builtins.ts";
 import { createCoreConnections } from "../link/core-connections.ts";
 import { createFrontEvents } from "../link/front-events.ts";
+import { createFrontLog } from "../link/front-log.ts";
 import { createGate } from "../link/gate.ts";
 import { LinkBroken } from "../link/link-broken.ts";
 import { createLinkClient, type LinkClient } from "../link/link-client.ts";
@@ -14,27 +15,6 @@ import { serveConnection } from "../mcp/stdio.ts";
 import { describeCause } from "../observe/cause.ts";
 import type { RecordWriter } from "./record-writer.ts";
 import { VERSION } from "./version.ts";
-
-const MAX_LOG_CHARS = 500;
-const MAX_LOG_ENTRIES = 100;
-const LOG_MS = 100;
-
-/** What the front has to say goes to the core's log, a few lines at a time. */
-const createFrontLog = (link: () => LinkClient) => {
-  let entries: { readonly level: "warn" | "error"; readonly message: string }[] = [];
-  const flush = (): void => {
-    const body = JSON.stringify({ entries });
-    entries = [];
-    void link()
-      .post("/v1/log", body)
-      .catch(() => {});
-  };
-  return (level: "warn" | "error", message: string): void => {
-    if (entries.length >= MAX_LOG_ENTRIES) return;
-    if (entries.length === 0) setTimeout(flush, LOG_MS);
-    entries.push({ level, message: message.slice(0, MAX_LOG_CHARS) });
-  };
-};
 
 /** The core connects; a front can only wait for it. */
 const openLink = ({ token, listener }: FrontHello) => {
@@ -88,7 +68,7 @@ const openDoor = (hello: FrontHello, writer: RecordWriter) => {
   const { link, close } = openLink(hello);
   const asked = new Set<number>();
   let current = 0;
-  const log = createFrontLog(() => link);
+  const log = createFrontLog(link);
   const events = createFrontEvents({
     link: () => link,
     seen: () => hello.seen,
@@ -99,7 +79,7 @@ const openDoor = (hello: FrontHello, writer: RecordWriter) => {
     front: hello.front,
     send: writer.send,
     isAsked: (n) => asked.has(n),
-    onRefused: (reason) => log("warn", `message refused: ${reason}`),
+    onRefused: log.refused,
   });
   const core = createRemoteCore({
     link,
@@ -128,19 +108,19 @@ const openDoor = (hello: FrontHello, writer: RecordWriter) => {
       core,
       version: VERSION,
       codec: createStateCodec(() => Buffer.from(hello.stateKey, "base64")),
-      onError: (error) => log("warn", `message refused: ${JSON.stringify(describeCause(error))}`),
+      onError: (error) => log.warn(`message refused: ${JSON.stringify(describeCause(error))}`),
       newId,
     },
     transport,
     () => hello.session,
     events.known,
   );
-  return { core: createMeeting(link, gate, writer), events, transport, door, close };
+  return { core: createMeeting(link, gate, writer), events, transport, door, log, close };
 };
 
 /** The part of a front that speaks the whole protocol, with the MCP library. */
 export const openFrontDoor = (hello: FrontHello, writer: RecordWriter) => {
-  const { core, events, transport, door, close } = openDoor(hello, writer);
+  const { core, events, transport, door, log, close } = openDoor(hello, writer);
   return {
     take: (record: RelayRecord): void => {
       const { kind, fields, payload } = record;
@@ -151,6 +131,7 @@ export const openFrontDoor = (hello: FrontHello, writer: RecordWriter) => {
       else transport.receive(record);
     },
     close: async (): Promise<void> => {
+      await log.close();
       await door.close();
       core.down();
       close();

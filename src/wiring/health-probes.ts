@@ -4,6 +4,7 @@ import type { BreakerState } from "../base/circuit-breaker.ts";
 import { LlmcError } from "../base/error.ts";
 import type { Core } from "../core/core.ts";
 import type { HealthProbe } from "../core/health.ts";
+import { processFigures } from "../host/os/process-figures.ts";
 import { processUse } from "../host/os/process-use.ts";
 import type { AuditTrail } from "../observe/audit/entry.ts";
 import type { Metrics } from "../observe/metrics.ts";
@@ -40,6 +41,29 @@ export const addConnectionGauge = (metrics: Metrics, server: Server): void => {
     socket.once("close", () => open--);
   });
   metrics.addGauge("llmc_http_connections", "Open connections to the HTTP port.", () => open);
+};
+
+/** Of processes beside this one: what parses input, and what holds the client's streams. They are named by the door. */
+export const addPartGauges = (metrics: Metrics, pids: () => Readonly<Record<string, number>>): void => {
+  const over = (of: (figures: NonNullable<ReturnType<typeof processFigures>>) => number) => () =>
+    Object.fromEntries(
+      Object.entries(pids()).flatMap(([name, pid]) => {
+        const figures = processFigures(pid);
+        return figures === undefined ? [] : [[name, of(figures)]];
+      }),
+    );
+  metrics.addGauge(
+    "llmc_part_memory_bytes",
+    "Resident memory of the server's other processes.",
+    over(({ residentBytes }) => residentBytes),
+    "part",
+  );
+  metrics.addGauge(
+    "llmc_part_cpu_seconds",
+    "Processor time that the server's other processes have used.",
+    over(({ cpuSeconds }) => cpuSeconds),
+    "part",
+  );
 };
 
 interface ProbeParts {

@@ -1,9 +1,9 @@
 import { isBreakerRefusal } from "../base/circuit-breaker.ts";
 import { LlmcError, toLlmcError } from "../base/error.ts";
+import { parseModelName, SAMPLING_MODEL } from "../base/model-name.ts";
 import { whoOf } from "../core/call-log.ts";
 import type { Caller } from "../core/contract.ts";
 import type { Generation, Model, Models } from "../llm/contract.ts";
-import { parseModelName, SAMPLING_MODEL } from "../llm/model-name.ts";
 import type { AuditEntry, AuditTrail } from "../observe/audit/entry.ts";
 
 /** Who asks a model. */

@@ -8,7 +8,7 @@ import { newId } from "../host/os/lazy-builtins.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
 import { createGrep } from "../host/search/search.ts";
 import type { Locks } from "../host/state/locks/locks.ts";
-import type { Generation, Models } from "../llm/contract.ts";
+import type { Generation } from "../llm/contract.ts";
 import type { AuditTrail } from "../observe/audit/entry.ts";
 import type { Log } from "../observe/log.ts";
 import { compileDenylist } from "../policy/denylist.ts";
@@ -18,7 +18,7 @@ import type { QueryReport, RlmSettings } from "../rlm/query.ts";
 import type { SamplingClient } from "../rlm/sampling.ts";
 import type { Interpreters } from "../sandbox/interpreters.ts";
 import { QuestionsAsked } from "../tools/contract.ts";
-import { openCassette } from "./cassette-wiring.ts";
+import { type CassetteModels, openCassette } from "./cassette-wiring.ts";
 import { modelSettingsOf } from "./model-settings.ts";
 import { sampledQueries, withClient } from "./sampling-wiring.ts";
 import { saveTraceIn } from "./trace-wiring.ts";
@@ -157,11 +157,11 @@ const grep: GrepText = (pattern, text, maxHits, signal) =>
 const queryPartsOf = (
   parts: RlmParts,
   { openRecorded, cache, countTokens }: Rooms,
-  models: Models,
+  { models, sessionIdOf }: Pick<CassetteModels, "models" | "sessionIdOf">,
   call: RlmCall<Caller>,
 ) => ({
   settings: rlmSettingsOf(parts.config()),
-  sessionId: newId(),
+  sessionIdOf,
   open: async (name: string) => {
     const { llm, rlm } = parts.config().mcp;
     const model = await openRecorded(models, name, parts, { tool: TOOL, ...call });
@@ -197,12 +197,12 @@ const answerQuery =
     try {
       // The client's model is recorded and replayed like any other.
       const offered = withClient(loaded.models, client, call, settings);
-      const { models, finish } = await openCassette(offered, parts, call.correlationId, settings);
+      const cassette = await openCassette(offered, parts, call.correlationId, settings);
       const answer = await loaded
-        .runQuery(query, files, queryPartsOf(parts, loaded, models, call), (next) => {
+        .runQuery(query, files, queryPartsOf(parts, loaded, cassette, call), (next) => {
           report = next;
         })
-        .finally(() => (report.end === undefined ? undefined : finish(report.end.trajectory)));
+        .finally(() => (report.end === undefined ? undefined : cassette.finish(report.end.trajectory)));
       record(parts, call, startedAt, report, "ok");
       return answer;
     } catch (thrown) {
@@ -254,7 +254,8 @@ const createRlmEngine = (parts: RlmParts): Rlm<Caller> => {
     summarize: summarizeTexts(parts, rooms),
     estimate: async (query, files, call) => {
       const loaded = await rooms();
-      return loaded.estimateQuery(query, files, queryPartsOf(parts, loaded, loaded.models, call));
+      const unrecorded = { models: loaded.models, sessionIdOf: newId };
+      return loaded.estimateQuery(query, files, queryPartsOf(parts, loaded, unrecorded, call));
     },
   };
 };

@@ -1,9 +1,9 @@
 import { LlmcError } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
+import { SAMPLING_MODEL } from "../base/model-name.ts";
 import type { Caller } from "../core/contract.ts";
 import { newId } from "../host/os/lazy-builtins.ts";
 import type { Models } from "../llm/contract.ts";
-import { SAMPLING_MODEL } from "../llm/model-name.ts";
 import type { ModelSettings } from "../llm/models.ts";
 import { ownPriceOf } from "../llm/prices.ts";
 import { decideUnknownEgress } from "../policy/egress.ts";

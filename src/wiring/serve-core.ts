@@ -6,14 +6,17 @@ import { connectTo } from "../host/net/link-sockets.ts";
 import { isFrontOf } from "../host/net/private-socket.ts";
 import { removeSocketFolder } from "../host/net/socket-folder.ts";
 import { lazyParseArgs, newKey } from "../host/os/lazy-builtins.ts";
+import { startedBy } from "../host/os/process-figures.ts";
 import { claimStdout } from "../host/os/stdio.ts";
 import { createCallTable } from "../link/call-table.ts";
 import { createEventLog } from "../link/event-log.ts";
 import { createFrontConnections } from "../link/front-connections.ts";
 import { CONTROL_CONNECTIONS } from "../link/link-client.ts";
 import { createLinkServer } from "../link/link-server.ts";
+import { stdioOwner } from "../link/perform.ts";
 import { createSealedState } from "../link/sealed-state.ts";
 import { type App, createApp } from "./app.ts";
+import { addPartGauges } from "./health-probes.ts";
 import { openInvokeSocket } from "./invoke-socket.ts";
 import { keepForNextStart, snapshotOf } from "./keep-start.ts";
 import { requestOf, type Start } from "./request.ts";
@@ -27,6 +30,10 @@ export interface CoreHello {
   /** A private folder for sockets. */
   readonly folder: string;
   readonly token: string;
+  /** The client's connection, which outlives a core. */
+  readonly session: string;
+  /** What its user answered with "never" while another core was there: keys in JSON. */
+  readonly refused: readonly string[];
   /** Where to keep what the next start can use. */
   readonly cachePath: string;
   /** Somebody typed the command: they see a banner instead of the log line. */
@@ -111,6 +118,25 @@ const createReports = (output: Writable) => {
     void output.write(rest === "" ? `${word}\n` : `${word} ${rest}\n`);
 };
 
+/** Whoever is asked for too many reasons is asked again in the end: the supervisor's list is bounded, too. */
+const MAX_REFUSED_CHARS = 2000;
+
+/** What the user refused for good holds for as long as the connection, whatever becomes of this process. */
+const keepRefused = (
+  { core }: App,
+  { session, refused }: CoreHello,
+  report: ReturnType<typeof createReports>,
+): void => {
+  core.refusedByUsers.restore(
+    stdioOwner(session),
+    refused.map((key) => String(JSON.parse(key))),
+  );
+  core.refusedByUsers.onRefused((_owner, key) => {
+    const text = JSON.stringify(key);
+    if (text.length <= MAX_REFUSED_CHARS) report("refused", text);
+  });
+};
+
 const openLink = (app: App, hello: CoreHello, control: Control, report: ReturnType<typeof createReports>) => {
   const { log } = app.observer;
   const table = createCallTable({
@@ -125,7 +151,7 @@ const openLink = (app: App, hello: CoreHello, control: Control, report: ReturnTy
   const server = createLinkServer({
     core: app.core,
     state: createSealedState(newKey(), Date.now),
-    connection: app.newId(),
+    connection: hello.session,
     newId: app.newId,
     table,
     events: publishSnapshots(app, report),
@@ -136,7 +162,8 @@ const openLink = (app: App, hello: CoreHello, control: Control, report: ReturnTy
     admitConnection: (socket) => fronts.use(socket),
     frontOf: (connection) => fronts.nameOf(connection),
     onLog: (level, message) => log[level]({ front: cleanName(message) }, "from the front"),
-    onRefused: (reason) => app.refusals.record("malformed", { transport: "stdio", detail: reason }),
+    onRefused: (reason, count) =>
+      app.refusals.record("malformed", { transport: "stdio", detail: cleanName(reason) }, count),
     maxBodyBytes: () => REWRITTEN * app.config.current().config.mcp.limits.max_frame_bytes + WRAPPING_BYTES,
   });
   const fronts = createFrontConnections({
@@ -147,16 +174,24 @@ const openLink = (app: App, hello: CoreHello, control: Control, report: ReturnTy
     maxConnections: () => maxConnections() + CONTROL_CONNECTIONS,
     onRefused: (reason) => log.warn({ reason }, "a connection to a front was refused"),
   });
+  let front = 0;
   control.on("front", (rest) => {
     const space = rest.indexOf(" ");
-    fronts.add(Number(rest.slice(0, space)), rest.slice(space + 1));
+    front = Number(rest.slice(0, space));
+    fronts.add(front, rest.slice(space + 1));
   });
   control.on("front-ended", (rest) => {
-    const { path, open } = JSON.parse(rest) as { readonly path: string; readonly open: readonly number[] };
+    const { path, open, wasPlanned } = JSON.parse(rest) as {
+      readonly path: string;
+      readonly open: readonly number[];
+      readonly wasPlanned: boolean;
+    };
+    if (!wasPlanned) app.core.forgetGranted(stdioOwner(hello.session));
     const isOpen = new Set(open);
     fronts.remove(path);
     table.frontEnded(path, (n) => isOpen.has(n));
   });
+  addPartGauges(app.metrics, () => ({ front, supervisor: startedBy() }));
   return {
     close: (): void => {
       table.cancelAll();
@@ -178,6 +213,7 @@ export const serveCore = async (start: Start): Promise<void> => {
   surviveStrays(app, start.signals);
   control.on("reload", () => void app.config.reload());
   start.signals.onReload(() => void app.config.reload());
+  keepRefused(app, hello, report);
   const link = openLink(app, hello, control, report);
   const { log } = app.observer;
   if (!hello.isTerminal)

@@ -1,3 +1,4 @@
+import { describeDropped } from "../base/describe-dropped.ts";
 import { newKey } from "../host/os/lazy-builtins.ts";
 import { claimStdout, type ProtocolStreams } from "../host/os/stdio.ts";
 import { createStateCodec } from "../mcp/questions.ts";
@@ -34,6 +35,7 @@ export const serveStreams = async (
     maxFrameBytes: () => app.config.current().config.mcp.limits.max_frame_bytes,
     newId: app.newId,
     onRefused: (reason) => app.refusals.record("malformed", { transport: "stdio", detail: reason }),
+    onDropped: (count) => request.stderr.write(`llmc: ${describeDropped(count)}\n`),
     onError: (error) => app.observer.log.warn(describeCause(error), "message refused"),
   });
   if (streams.isTerminal) request.stderr.write(BANNER);

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createWorkspace } from "../workspace.ts";
 import { startHttpDoor, TOKEN } from "./http-door.ts";
 
@@ -45,6 +45,51 @@ test("REQ-O5 every refusal over HTTP is in the audit, whatever was wrong with th
   await expect
     .poll(() => refusalsIn(door.root), { timeout: 5000 })
     .toEqual(["http forbidden", "http forbidden", "http malformed", "http malformed default", "http auth"]);
+});
+
+/** What is refused before it is a message, each in a way of its own. */
+const MALFORMED = [
+  "{broken",
+  '{"jsonrpc":"2.0","id":3,"id":4,"method":"ping"}',
+  `${"[".repeat(40)}${"]".repeat(40)}`,
+  "x".repeat(5000),
+];
+
+describe.each([
+  ["the front, which passes it on to the core", true],
+  ["the one process that there is", false],
+])("REQ-O5 REQ-D18 a malformed message is refused by %s", (_who, subprocess) => {
+  const args = ["--set", `mcp.subprocess=${subprocess}`, "--set", "mcp.limits.max_frame_bytes=4096"];
+
+  test("broken JSON, a key twice, too deep or too long: each is in the audit, and the session goes on", async () => {
+    await using workspace = await createWorkspace({ "a.txt": "a" });
+    const server = await workspace.start({ args });
+    for (const line of MALFORMED) server.write(`${line}\n`);
+    expect((await server.call("read_file", { path: "a.txt" })).isError).not.toBe(true);
+    await expect
+      .poll(() => refusalsIn(workspace.root), { timeout: 5000 })
+      .toEqual(MALFORMED.map(() => "stdio malformed"));
+    expect(JSON.stringify(recordsIn(workspace.root))).not.toContain("broken");
+  });
+
+  test("also where the input ends with it", async () => {
+    await using workspace = await createWorkspace();
+    const server = await workspace.start({ args });
+    for (const line of MALFORMED) server.write(`${line}\n`);
+    expect(await server.stop()).toEqual({ code: 0, signal: null });
+    expect(refusalsIn(workspace.root)).toEqual(MALFORMED.map(() => "stdio malformed"));
+  });
+
+  test("a thousand of them are a few records that say how many", { timeout: 90_000 }, async () => {
+    await using workspace = await createWorkspace();
+    const server = await workspace.start({ args });
+    for (let i = 0; i < 1000; i++) server.write("{broken\n");
+    await server.request("ping");
+    await server.stop();
+    const refusals = recordsIn(workspace.root).filter(({ kind }) => kind === "refusal");
+    expect(refusals.length).toBeLessThan(130);
+    expect(refusals.reduce((sum, { count }) => sum + Number(count), 0)).toBe(1000);
+  });
 });
 
 test("REQ-O5 over stdio no call goes unrecorded, however long its labels and its name are", async () => {

@@ -24,7 +24,7 @@ const replyTo = (task: string): string | number => {
 
 test("FAIL-G1: over HTTP a context is as large as a request may be, and no larger", async () => {
   const server = await startModelServer((response) =>
-    sendJson(response, openaiAnswer(program("finish(context.length)"))),
+    sendJson(response, openaiAnswer(program("finish(String(context.length))"))),
   );
   onTestFinished(() => server[Symbol.asyncDispose]());
   await using door = await openTokenDoor(

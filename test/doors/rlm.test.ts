@@ -10,6 +10,7 @@ import {
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { FIRST_MODEL } from "../../src/base/first-model.ts";
 import { tempWorkspace } from "../app.ts";
 import { runLlmc } from "../command-line.ts";
 import {
@@ -75,7 +76,7 @@ describe("llmc rlm", () => {
     await server[Symbol.asyncDispose]();
   });
 
-  test("REQ-L10: the estimate sends nothing; without a model the refusal names what to write", async () => {
+  test("REQ-L10: the estimate sends nothing; without a model the refusal names the command that uses one, and what to write", async () => {
     const connections = server.connections();
     const { code, out, err } = await llmc(
       "query",
@@ -122,7 +123,21 @@ describe("llmc rlm", () => {
     expect(JSON.parse(free.out || "{}"), free.err).toMatchObject({ first_call_usd: 0, worst_case_usd: 0 });
     const unread = await llmc("query", "which code?", "--context", "x");
     expect(unread.code).not.toBe(0);
-    expect(unread.err).toContain("mcp.rlm.root_model=ollama_chat/NAME");
+    // Both ways that the refusal and the help name are tried as they are written.
+    const { once, lines, trust } = FIRST_MODEL;
+    for (const shown of [unread.err, (await llmc("--help")).out])
+      for (const part of [once, trust, ...lines]) expect(shown).toContain(part);
+    const ollama = set(`llm.ollama_url=${server.url}`);
+    const [, , , ...flags] = once.split(" ");
+    expect(flags).toEqual(['"TASK"', "--file", "FILE", "--set", expect.any(String)]);
+    const tried = ["query", "which code?", "--file", "notes.txt", "--set", flags.at(-1) ?? ""];
+    expect((await llmc(...tried, ...ollama)).out).toContain(MARKER);
+    const home = tempWorkspace({ "notes.txt": TEXT }, (work) => void cleanups.push(work));
+    writeFileSync(join(home, "llmc.toml"), `${lines.join("\n")}\n`);
+    const env = { XDG_STATE_HOME: state };
+    expect((await runLlmc(home, [...trust.split(" ").slice(1), "--yes"], { env })).code).toBe(0);
+    const kept = await runLlmc(home, ["rlm", ...tried.slice(0, 4), ...ollama], { env });
+    expect(kept.out, kept.err).toContain(MARKER);
   });
 
   test("REQ-L10 REQ-L7 REQ-L8: query, trace, page, record and replay", async () => {
@@ -175,8 +190,7 @@ describe("llmc rlm", () => {
     );
     expect(replayed.code, replayed.err).toBe(0);
     expect(server.requests.length).toBe(asked);
-    const again = JSON.parse(replayed.out) as typeof output;
-    expect({ ...again.data, session_id: "" }).toEqual({ ...output.data, session_id: "" });
+    expect(replayed.out).toBe(recorded.out);
     const second = JSON.parse(readFileSync(join(root, "again.json"), "utf8"));
     expect(second.trajectory).toBe(JSON.parse(trace).trajectory);
     expect(JSON.stringify(second)).toContain(MARKER);

@@ -1,17 +1,23 @@
+import { readdirSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, test } from "vitest";
 import { rounds } from "../rounds.ts";
-import { failureOf, type ServerProcess, type ToolResult, textOf } from "../server.ts";
+import { failureOf, type Message, type ServerProcess, type ToolResult, textOf } from "../server.ts";
 import {
   confinedFrontsOf,
+  controlGroupsOf,
   coreOf,
   descendantsOf,
   descriptorsOf,
+  frontBelow,
   frontOf,
   frontsOf,
   isAlive,
 } from "../server-parts.ts";
-import { createWorkspace } from "../workspace.ts";
+import { cleanEnv, createWorkspace, launcher } from "../workspace.ts";
 
 const AT_ONCE = 8;
 
@@ -78,21 +84,48 @@ const countLines = (text: string): ReadonlyMap<string, number> => {
   return counts;
 };
 
-const start = async () => {
+/** Connections to a front at once: ten for requests, and those for events, cancelling and logs, one of them unused. */
+const MAX_CONNECTIONS = 14;
+
+const connectionsOf = (pid: number): number =>
+  descriptorsOf(pid).filter((name) => name.startsWith("socket:")).length;
+
+const start = async ({ capabilities = {} } = {}) => {
+  const folder = await mkdtemp("/tmp/llmc-killed-");
   const workspace = await createWorkspace({ "a.txt": "hello\n", "log.txt": "" });
-  const server = await workspace.start({ args: ["--set", "mcp.subprocess=true"] });
+  const args = ["--mode", "classic", "--set", "mcp.subprocess=true"];
+  const server = await workspace.start({ args, env: { XDG_RUNTIME_DIR: folder }, handshake: false });
+  await server.handshake(capabilities);
   await server.call("read_file", { path: "a.txt" });
-  return { workspace, server, [Symbol.asyncDispose]: workspace.remove };
+  // Opens what stays open.
+  await server.call("linux_fs_write", { path: "b.txt", content: "b" });
+  const remove = async (): Promise<void> => {
+    await workspace.remove();
+    await rm(folder, { recursive: true });
+  };
+  return { workspace, server, folder, [Symbol.asyncDispose]: remove };
 };
 
-/** What the supervisor has open when nothing is being started: a launch has pipes of its own, and so has the warm-up. */
-const settledDescriptors = async (server: ServerProcess): Promise<readonly string[]> => {
-  const supervisor = server.process.pid ?? 0;
+/** What a server has open on the machine: it must be the same after a hundred fronts. */
+const openOn = (server: ServerProcess, folder: string) => ({
+  supervisor: descriptorsOf(server.process.pid ?? 0),
+  // Of connections to fronts, it has as many as are used at once.
+  core: descriptorsOf(coreOf(server) ?? 0)
+    .filter((name) => !name.startsWith("socket:"))
+    // Another core has files of its own names.
+    .map((name) => name.replace(/[^/]+\.(?=head$|log$|jsonl$)/, ".")),
+  // The number of a front is in the name of its socket.
+  sockets: readdirSync(folder, { recursive: true }).map((name) => String(name).replace(/\d+|llmc-\w+/g, "N")),
+  groups: controlGroupsOf(server.process.pid ?? 0).length,
+});
+
+/** The same once nothing is being started: a launch has pipes of its own, and so has the warm-up. */
+const settled = async (server: ServerProcess, folder: string) => {
   for (;;) {
-    const now = descriptorsOf(supervisor);
-    await sleep(300);
-    const isSame = JSON.stringify(now) === JSON.stringify(descriptorsOf(supervisor));
-    if (isSame && frontsOf(server).length === 1) return now;
+    const now = openOn(server, folder);
+    await sleep(500);
+    const isSame = JSON.stringify(now) === JSON.stringify(openOn(server, folder));
+    if (isSame && frontsOf(server).length === 1 && coreOf(server) !== undefined) return now;
   }
 };
 
@@ -101,10 +134,11 @@ describe("FAIL-H2 REQ-I9 the front is killed under load", () => {
     timeout: rounds(120_000, 1_200_000),
   }, async () => {
     await using setup = await start();
-    const { server, workspace } = setup;
+    const { server, workspace, folder } = setup;
     const supervisor = server.process.pid ?? 0;
-    const before = await settledDescriptors(server);
+    const before = await settled(server, folder);
     const coreBefore = coreOf(server);
+    const connectionsBefore = connectionsOf(coreBefore ?? 0);
     let isOver = false;
     const killing = killAgain(server, frontOf, rounds(8, 100)).finally(() => {
       isOver = true;
@@ -122,10 +156,58 @@ describe("FAIL-H2 REQ-I9 the front is killed under load", () => {
     expect(server.strays).toEqual([]);
     expect(coreOf(server)).toBe(coreBefore);
     expect(await server.toolNames()).toContain("read_file");
-    expect(await settledDescriptors(server)).toEqual(before);
+    expect(await settled(server, folder)).toEqual(before);
+    expect(connectionsOf(coreBefore ?? 0) - connectionsBefore).toBeLessThan(MAX_CONNECTIONS);
     const parts = descendantsOf(supervisor);
     expect(await server.stop()).toEqual({ code: 0, signal: null });
     for (const pid of parts) expect(isAlive(pid)).toBe(false);
+    expect(readdirSync(folder)).toEqual([]);
+    expect(controlGroupsOf(supervisor)).toEqual([]);
+  });
+});
+
+describe("FAIL-H2 REQ-I9 the front is killed under the SDK's client", () => {
+  test("every call of it is answered, and its session goes on", {
+    timeout: rounds(60_000, 600_000),
+  }, async () => {
+    await using workspace = await createWorkspace({ "a.txt": "hello\n", "log.txt": "" });
+    const args = ["serve", "--stdio", "--root", workspace.root, "--mode", "classic"];
+    const transport = new StdioClientTransport({
+      command: launcher,
+      args,
+      env: cleanEnv(),
+      stderr: "ignore",
+    });
+    const client = new Client({ name: "real", version: "1" });
+    await client.connect(transport);
+    let isOver = false;
+    const fronts = new Set<number>();
+    let [calls, callsBefore] = [0, 0];
+    const killing = (async () => {
+      while (fronts.size < rounds(5, 50)) {
+        await sleep(50 + Math.random() * 100);
+        const front = frontBelow(transport.pid ?? 0);
+        if (front === undefined || fronts.has(front)) continue;
+        // A line that has ended three fronts is refused: each has to answer something.
+        if (calls === callsBefore) continue;
+        callsBefore = calls;
+        fronts.add(front);
+        process.kill(front, "SIGKILL");
+      }
+      isOver = true;
+    })();
+    for (; calls < rounds(100, 2000) || !isOver; calls++) {
+      const [name, given] =
+        calls % 4 === 0
+          ? ["linux_fs_write", { path: "log.txt", content: `${calls}\n`, mode: "append" }]
+          : ["read_file", { path: "a.txt" }];
+      expect((await client.callTool({ name, arguments: given })).isError).not.toBe(true);
+    }
+    await killing;
+    const appended = (await workspace.read("log.txt")).split("\n").filter(Boolean);
+    expect(appended).toEqual(Array.from({ length: Math.ceil(calls / 4) }, (_, i) => String(i * 4)));
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain("read_file");
+    await client.close();
   });
 });
 
@@ -135,6 +217,8 @@ describe("FAIL-D7 REQ-I9 the core is killed under load", () => {
   }, async () => {
     await using setup = await start();
     const { server, workspace } = setup;
+    const { folder } = setup;
+    const before = await settled(server, folder);
     const frontBefore = frontOf(server);
     let isOver = false;
     const killing = killAgain(server, coreOf, rounds(3, 20)).finally(() => {
@@ -157,7 +241,39 @@ describe("FAIL-D7 REQ-I9 the core is killed under load", () => {
     }
     expect(frontOf(server)).toBe(frontBefore);
     expect(textOf(await server.call("read_file", { path: "a.txt" }))).toBe("hello\n");
+    await server.call("linux_fs_write", { path: "b.txt", content: "b" });
+    expect(await settled(server, folder)).toEqual(before);
     expect(await server.stop()).toEqual({ code: 0, signal: null });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
+
+describe("REQ-I4 REQ-I9 the core is gone, and the user is still there", () => {
+  test("what they never want to be asked again is not asked; what they allowed for the session is", async () => {
+    await using setup = await start({ capabilities: { elicitation: {} } });
+    const { server } = setup;
+    const questions = (): readonly Message[] =>
+      server.messages.filter(({ method }) => method === "elicitation/create");
+    /** Calls a program that is not allowed; whoever is asked gives the answer. */
+    const run = async (program: string, grant: string): Promise<number> => {
+      const before = questions().length;
+      const id = server.askTool("run_cmd", { command: `${program} --version` });
+      const wasAsked = (): boolean => questions().length > before;
+      await server.until(() => wasAsked() || server.answersTo(id).length > 0, "a question or the answer");
+      const question = questions()[before];
+      if (question !== undefined)
+        server.send({ id: question.id, result: { action: "accept", content: { grant } } });
+      await server.toolResult(id);
+      return questions().length - before;
+    };
+    expect(await run("uname", "never")).toBe(1);
+    expect(await run("hostname", "session")).toBe(1);
+    expect([await run("uname", "once"), await run("hostname", "once")]).toEqual([0, 0]);
+    const core = coreOf(server) ?? 0;
+    process.kill(core, "SIGKILL");
+    await server.call("read_file", { path: "a.txt" });
+    expect(coreOf(server)).not.toBe(core);
+    expect([await run("uname", "once"), await run("hostname", "once")]).toEqual([0, 1]);
   });
 });
 

@@ -76,10 +76,9 @@ describe("FAIL-H1 REQ-I1 a hostile program in the place of the front, under the 
     expect(await ask("read_file", { path: "a.txt" }, { [field]: "admin" })).toContain("malformed");
   });
 
-  test("reads no file itself, and connects to no socket", async () => {
+  test("connects to no socket: EACCES", async () => {
     const other = createServer().listen(join(workspace.root, "other.sock"));
     await once(other, "listening");
-    expect(await attack("read", { path: "/etc/passwd" })).toBe("ERR_ACCESS_DENIED");
     expect(await attack("connect", { path: join(workspace.root, "other.sock") })).toBe("EACCES");
     other.close();
   });
@@ -107,9 +106,92 @@ describe("FAIL-H1 REQ-I1 a hostile program in the place of the front, under the 
     const before = server.messages.length;
     const wasRefused = (): boolean =>
       server.messages.slice(before).some(({ id }) => String(id).startsWith("refused"));
+    const heldBefore = server.residentBytes();
     server.request("hold").catch(() => {});
     await server.until(wasRefused, "the answer to the line");
-    expect(await server.residentBytes()).toBeLessThan(250_000_000);
+    // Of the 300 MB that it sends: the bound is 16 MiB, and there is garbage.
+    expect(server.residentBytes() - heldBefore).toBeLessThan(100_000_000);
     expect(await ask("read_file", { path: "a.txt" })).toContain("hello");
+  });
+});
+
+/** What Node refuses by itself, and what the kernel says where somebody has found a way around Node. */
+describe.each([
+  ["Node's permissions", true],
+  ["the kernel alone", false],
+] as const)("FAIL-H1 REQ-I2 inside the real front, held by %s", (_what, hasPermissions) => {
+  let installation: Installation;
+  let workspace: Workspace;
+  let server: ServerProcess;
+
+  beforeAll(async () => {
+    installation = await createInstallation();
+    await installation.write(
+      "src/front.ts",
+      await readFile(join(import.meta.dirname, "hostile-front-main.ts"), "utf8"),
+    );
+    if (!hasPermissions) {
+      const file = "src/host/confine/node-arguments.ts";
+      await installation.edit(file, /"--permission",\s*\.\.\.allowed,/, "");
+      await installation.edit(
+        file,
+        "...nodeFlags,",
+        '...nodeFlags.filter((flag) => !flag.startsWith("--allow-")),',
+      );
+    }
+    workspace = await createWorkspace({ "a.txt": "hello\n" });
+    server = await workspace.start({
+      command: [installation.launcher],
+      args: ["--set", "mcp.subprocess=true"],
+      handshake: false,
+    });
+  });
+  afterAll(async () => {
+    await workspace.remove();
+    await installation[Symbol.asyncDispose]();
+  });
+
+  const attack = async (method: string, params: Readonly<Record<string, unknown>> = {}): Promise<unknown> =>
+    (await server.request(method, params, 30_000)).result?.["result"];
+  const REFUSALS: readonly (readonly [string, string, string, string, Readonly<Record<string, unknown>>])[] =
+    [
+      ["reads a file outside", "ERR_ACCESS_DENIED", "ENOENT", "read", { path: "/etc/passwd" }],
+      ["reads the environment of others", "ERR_ACCESS_DENIED", "ENOENT", "read", { path: "/proc/1/environ" }],
+      ["writes a temporary file", "ERR_ACCESS_DENIED", "EPERM", "write", { path: "/tmp/from-the-front" }],
+      ["writes beside its code", "ERR_ACCESS_DENIED", "EPERM", "write", { path: "/from-the-front" }],
+      ["starts a program", "ERR_ACCESS_DENIED", "EPERM", "spawn", {}],
+      ["sends a datagram", "EACCES", "EACCES", "datagram", {}],
+      ["traces a process", "ERR_DLOPEN_DISABLED", "EPERM", "ptrace", {}],
+      ["mounts a file system", "ERR_DLOPEN_DISABLED", "EPERM", "mount", {}],
+    ];
+  const refusals = REFUSALS.map(([what, ofNode, ofKernel, method, params]) => ({
+    what,
+    refusal: hasPermissions ? ofNode : ofKernel,
+    method,
+    params,
+  }));
+
+  test.each(refusals)("it $what: $refusal", async ({ refusal, method, params }) => {
+    const answer = await attack(method, params);
+    // In the tier without a root of its own (Landlock), files are there and cannot be opened.
+    expect(refusal === "ENOENT" ? ["ENOENT", "EACCES"] : [refusal]).toContain(answer);
+  });
+
+  test("a loop that does not end has half a processor", async () => {
+    expect(Number(await attack("busy", { ms: 2000 }))).toBeLessThan(0.75);
+  });
+
+  test("600 MB are not there (SIGKILL, or ENOMEM), and the core goes on", async () => {
+    const core = coreOf(server);
+    const before = server.messages.length;
+    attack("allocate").catch(() => {});
+    const wasRefused = (): boolean =>
+      server.messages.slice(before).some(({ id }) => String(id).startsWith("refused"));
+    await server.until(wasRefused, "the answer to the line", 50_000);
+    // By the group's end for it; where only RLIMIT_DATA holds, Node ends itself.
+    expect(server.stderr).toMatch(/the front ended \(/);
+    expect(server.residentBytes()).toBeLessThan(450_000_000);
+    expect(coreOf(server)).toBe(core);
+    expect(await attack("read", { path: "/etc/passwd" })).not.toBe("allowed");
   });
 });

@@ -1,5 +1,7 @@
 /** Takes the place of `src/front.ts` in an installation: what a front does that somebody has taken over. */
-import { readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { createConnection, createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
@@ -87,9 +89,63 @@ const connect = (path: string): Promise<string> =>
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
+const sendDatagram = (): Promise<string> =>
+  new Promise((done) => {
+    const socket = createSocket("udp4");
+    socket.on("error", ({ code }: NodeJS.ErrnoException) => done(String(code)));
+    socket.send("x", 53, "127.0.0.1", (error) =>
+      done(String((error as NodeJS.ErrnoException | null)?.code ?? "sent")),
+    );
+  });
+
+const start = (): Promise<string> =>
+  new Promise((done) => {
+    try {
+      spawn("/bin/true")
+        .on("error", ({ code }: NodeJS.ErrnoException) => done(String(code)))
+        .on("spawn", () => done("started"));
+    } catch (error) {
+      done(String((error as NodeJS.ErrnoException).code));
+    }
+  });
+
+/** A function of the C library, by what it leaves in errno. */
+const systemCall = async (
+  name: string,
+  types: readonly string[],
+  args: readonly unknown[],
+): Promise<string> => {
+  try {
+    const { default: koffi } = await import("koffi");
+    const call = koffi.load(null).func(name, "int64", [...types]) as (...all: unknown[]) => number;
+    if (call(...args) !== -1) return "allowed";
+    const number = koffi.errno();
+    return Object.entries(koffi.os.errno).find(([, value]) => value === number)?.[0] ?? String(number);
+  } catch (error) {
+    return String((error as NodeJS.ErrnoException).code ?? error);
+  }
+};
+
+const MIB = 1024 * 1024;
+
 const ATTACKS: Readonly<Record<string, (attack: Attack, n: string) => unknown>> = {
   read: ({ params }) => codeOf(() => readFileSync(String(params["path"]))),
   connect: ({ params }) => connect(String(params["path"])),
+  write: ({ params }) => codeOf(() => writeFileSync(String(params["path"]), "x")),
+  spawn: start,
+  datagram: sendDatagram,
+  ptrace: () => systemCall("ptrace", ["int64", "int64", "int64", "int64"], [16, 1, 0, 0]),
+  mount: () => systemCall("mount", ["str", "str", "str", "int64", "int64"], ["none", "/tmp", "tmpfs", 0, 0]),
+  /** Touched, so that it is there. */
+  allocate: () => Array.from({ length: 600 }, () => Buffer.alloc(MIB, 1)).length,
+  /** Of the processor, a share. */
+  busy: ({ params }) => {
+    const [since, until] = [process.cpuUsage(), performance.now() + Number(params["ms"])];
+    const startedAt = performance.now();
+    while (performance.now() < until);
+    const { user, system } = process.cpuUsage(since);
+    return (user + system) / 1000 / (performance.now() - startedAt);
+  },
   ask: ({ params }) => ask(JSON.stringify(params["body"])),
   versions: () => Promise.all(["2.0", "1.9", "x"].map((schema) => upgrade(schema))),
   /** Takes every connection that the core offers, and gives back none. */

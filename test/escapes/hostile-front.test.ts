@@ -20,6 +20,7 @@ import {
 } from "../../src/link/stream-frames.ts";
 import { snapshotOf } from "../../src/wiring/keep-start.ts";
 import { openTestApp, type TestApp } from "../app.ts";
+import { encode, lines } from "../doors/fuzz-lines.ts";
 import { rounds } from "../rounds.ts";
 
 const TOKEN = "the-token-of-this-start";
@@ -45,13 +46,14 @@ interface Reply {
 
 interface Sent {
   readonly path?: string;
-  readonly body?: string | undefined;
+  readonly body?: string | Uint8Array | undefined;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 let app: TestApp;
 let folder: string;
 let isFront = true;
+const refusals: string[] = [];
 let server: ReturnType<typeof createLinkServer>;
 const table = createCallTable({ generation: GENERATION, maxEntries: 1000, maxResultBytes: 1_000_000 });
 
@@ -81,8 +83,16 @@ const post = ({ path, body, headers = {} }: Sent): Promise<Reply> =>
     request.end(body);
   });
 
+/** Of bytes, which need not be UTF-8. */
+const frameOf = (body: string | Uint8Array): Buffer => {
+  const bytes = Buffer.from(body as Uint8Array);
+  const frame = encodeFrame(7, "x".repeat(bytes.length));
+  bytes.copy(frame, frame.length - bytes.length);
+  return frame;
+};
+
 /** The same over an upgraded connection, as fronts send their requests; the status is that of what was refused. */
-const sendFrame = (body: string, headers: Readonly<Record<string, string>>): Promise<Reply> =>
+const sendFrame = (body: string | Uint8Array, headers: Readonly<Record<string, string>>): Promise<Reply> =>
   new Promise((resolve, reject) => {
     const request = httpRequest({
       socketPath: join(folder, "link.sock"),
@@ -119,16 +129,16 @@ const sendFrame = (body: string, headers: Readonly<Record<string, string>>): Pro
           },
         }),
       );
-      socket.write(encodeFrame(7, body));
+      socket.write(frameOf(body));
     });
     request.end();
   });
 
 const readFromWorkspace = (path: string): Promise<string> => readFile(join(app.root, path), "utf8");
 
-let lines = 0;
+let lastLine = 0;
 const requestOf = (work: object, more: object = {}): string =>
-  JSON.stringify({ n: ++lines, round: 0, generation: GENERATION, origin: ORIGIN, work, ...more });
+  JSON.stringify({ n: ++lastLine, round: 0, generation: GENERATION, origin: ORIGIN, work, ...more });
 const call = (tool: string, args: unknown, more: object = {}): Promise<Reply> =>
   send({ body: requestOf({ method: "call", tool, args }, more) });
 
@@ -150,7 +160,7 @@ beforeAll(async () => {
     admitConnection: (socket) =>
       isFront && peerOf(socket)?.uid === ownUserId() && peerOf(socket)?.pid === process.pid,
     onLog: () => {},
-    onRefused: () => {},
+    onRefused: (reason) => void refusals.push(reason),
     maxBodyBytes: () => 1_000_000,
     maxOpenBytes: 4_000_000,
   });
@@ -325,6 +335,53 @@ describe("FAIL-D2 REQ-I6 the link is fuzzed", () => {
       { numRuns: rounds(300, 5000) },
     );
     expect((await call("read_file", { path: "a.txt" })).text).toContain("hello");
+  });
+
+  test("nor does any line of a client, as a body, as arguments or in the place of a value, mutated or not", async () => {
+    const value = fc.oneof(lines("2025-11-25"), lines("2026-07-28")).map((line) => {
+      const { bytes } = encode(line);
+      return bytes.toString("latin1", 0, bytes.length - 1);
+    });
+    const fields = ["work", "args", "origin", "n"] as const;
+    const placed = fc
+      .tuple(value, fc.constantFrom(...fields))
+      .map(([text, field]) =>
+        field === "args"
+          ? `{"n":${++lastLine},"round":0,"generation":${GENERATION},"origin":${JSON.stringify(ORIGIN)},"work":{"method":"call","tool":"read_file","args":${text}}}`
+          : requestOf({ method: "call", tool: "read_file", args: {} }).replace(
+              new RegExp(`"${field}":(\\{.*?\\}|\\d+)`),
+              () => `"${field}":${text}`,
+            ),
+      );
+    const mutated = fc
+      .tuple(placed, fc.nat(2000), fc.nat(20), fc.string({ maxLength: 20 }))
+      .map(([text, at, cut, more]) => text.slice(0, at) + more + text.slice(at + cut));
+    const paths = fc.constantFrom(STREAM_PATH, STREAM_PATH, "/v1/cancel", "/v1/log");
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(value, placed, mutated), paths, async (text, path) => {
+        // As bytes: some of them are not UTF-8.
+        const body = Buffer.from(text, "latin1");
+        const { status } = await send({ body, path }).catch(() => ({ status: 0 }));
+        expect([0, 200, 204, 404, 413, 422]).toContain(status);
+      }),
+      { numRuns: rounds(300, 5000) },
+    );
+    expect((await call("read_file", { path: "a.txt" })).text).toContain("hello");
+    expect(await readFromWorkspace("log.txt")).toBe("once\n");
+  });
+
+  test.each([
+    ["more at once than a front counts", { kind: "refusal", message: "x", count: 1e9 }],
+    ["none at all", { kind: "refusal", message: "x", count: 0 }],
+    ["a kind that there is not", { kind: "call", message: "x", count: 1 }],
+    ["fields of the audit", { kind: "refusal", message: "x", count: 1, principal: "admin" }],
+  ])("REQ-O5 a front cannot report refusals of %s", async (_what, entry) => {
+    const before = refusals.length;
+    const body = JSON.stringify({ entries: [entry] });
+    expect((await send({ path: "/v1/log", body })).status).toBe(422);
+    // But that it was malformed itself.
+    expect(refusals.length).toBe(before + 1);
+    expect(refusals.at(-1)).toMatch(/malformed/);
   });
 });
 

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -11,11 +11,11 @@ import {
   TOKEN,
   UNLIMITED,
 } from "../doors/http-door.ts";
+import { residentBytesOfTree } from "../server-parts.ts";
 
 const MIB = 1024 * 1024;
 
-const residentBytes = ({ process: { pid } }: DoorProcess): number =>
-  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1024;
+const residentBytes = ({ process: { pid } }: DoorProcess): number => residentBytesOfTree(pid ?? 0);
 
 const openSocket = async (
   door: HttpDoor,

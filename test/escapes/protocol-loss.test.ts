@@ -48,18 +48,23 @@ describe("FAIL-D7 the client goes away", () => {
       return await timeToStop(setup.server);
     }));
 
-  test("it closes its end in the middle of calls: what can be answered is, then exit", async () => {
-    await using setup = await start();
-    const { server } = setup;
-    const brief = server.askTool("brief");
-    server.askTool("wait");
-    server.askTool("deaf");
-    const startedAt = performance.now();
-    expect(await server.stop()).toEqual({ code: 0, signal: null });
-    expect(performance.now() - startedAt).toBeLessThan(3000);
-    expect(textOf(await server.toolResult(brief))).toBe('"done"');
-    expect(server.strays).toEqual([]);
-  });
+  test.each([true, false])(
+    "it closes its end in the middle of calls: what can be answered is, then exit (subprocess = %s)",
+    async (subprocess) => {
+      await using setup = await start({ args: ["--set", `mcp.subprocess=${subprocess}`] });
+      const { server } = setup;
+      const brief = server.askTool("brief");
+      server.askTool("wait");
+      server.askTool("deaf");
+      const startedAt = performance.now();
+      expect(await server.stop()).toEqual({ code: 0, signal: null });
+      expect(performance.now() - startedAt).toBeLessThan(3000);
+      expect(textOf(await server.toolResult(brief))).toBe('"done"');
+      // Of the others their client hears nothing: it is gone, and only a person who reads stderr can be told.
+      expect(server.stderr).toContain("2 messages were not answered in time");
+      expect(server.strays).toEqual([]);
+    },
+  );
 
   test("it closes its end while it is subscribed: exit at once", () =>
     endsAtOnce(async () => {

@@ -20,7 +20,7 @@ describe("FAIL-D9 REQ-D14 REQ-D18 lines over the limit", () => {
     await using workspace = await createWorkspace({ "a.txt": "hello" });
     const server = await workspace.start();
     await server.call("read_file", { path: "a.txt" });
-    const before = await server.residentBytes();
+    const before = server.residentBytes();
     for (const size of [9, 11, 20, 200]) {
       const forms = [
         { id: `start-${size}`, head: `{"id":"start-${size}",${CALL},${PARAMS}`, tail: '"}}}' },
@@ -39,9 +39,10 @@ describe("FAIL-D9 REQ-D14 REQ-D18 lines over the limit", () => {
         expect(textOf(await server.call("read_file", { path: "a.txt" }))).toBe("hello");
       }
     }
-    expect((await server.residentBytes()) - before).toBeLessThan(150_000_000);
+    // 70 MB measured, for all processes: the engines that are loaded after the first call are in it. One line is 200 MB.
+    expect(server.residentBytes() - before).toBeLessThan(130_000_000);
     expect(server.strays).toEqual([]);
-    await server.until(() => server.stderr.includes("message refused"), "a log record");
+    await server.until(() => server.stderr.includes("malformed request was refused"), "a log record");
   });
 
   test("numbers that take more room when they are written again are answered, and nobody else waits", async () => {

@@ -1,6 +1,6 @@
 import type { PolicyJson } from "@cedar-policy/cedar-wasm/nodejs";
 import { isDefaultPolicy } from "./default-policies.ts";
-import { type PolicyAction, RESOURCES, type ResourceType } from "./model.ts";
+import { LABELS, type PolicyAction, RESOURCES, type ResourceType } from "./model.ts";
 
 const isUnconditional = ({ effect, principal, action, resource, conditions }: PolicyJson): boolean =>
   effect === "permit" &&
@@ -8,7 +8,7 @@ const isUnconditional = ({ effect, principal, action, resource, conditions }: Po
   conditions.every(({ kind, body }) => "Value" in body && body.Value === (kind === "when"));
 
 /** What clients say of themselves. */
-const LABELS = /"(?:Agent|Session)"|"attr":"profile"/;
+const GIVEN_BY_CLIENTS = new RegExp(`"(?:${Object.values(LABELS).join("|")})"|"attr":"profile"`);
 
 const idOf = (entity: { readonly id?: string; readonly __entity?: { readonly id: string } }): string =>
   entity.id ?? entity.__entity?.id ?? "";
@@ -73,7 +73,7 @@ export const remarksOn = (json: PolicyJson, id: string, actions: readonly Policy
         : []),
     ],
     warnings: [
-      ...(json.effect === "permit" && LABELS.test(JSON.stringify(json))
+      ...(json.effect === "permit" && GIVEN_BY_CLIENTS.test(JSON.stringify(json))
         ? [
             "Agent, Session and context.profile are labels that clients choose: whoever claims one gets what this permits",
           ]

@@ -1,4 +1,4 @@
-import { LlmcError } from "../base/error.ts";
+import { LlmcError } from "./error.ts";
 
 const PREFIXES = {
   ollama_chat: "ollama",
@@ -17,8 +17,8 @@ export const MODEL_NAME =
 /** The model that a client offers (MCP sampling); only analyses can use it. */
 export const SAMPLING_MODEL = "sampling/client";
 
-export const MODEL_NAME_SHAPE =
-  "expected ollama_chat/NAME, openai/NAME, anthropic/NAME or gemini/NAME, or nothing";
+/** As messages name them; `ollama` is another spelling. */
+export const MODEL_PREFIXES = ["ollama_chat", "openai", "anthropic", "gemini"] as const;
 
 export interface ModelName {
   readonly provider: ProviderName;
@@ -29,7 +29,10 @@ export interface ModelName {
 export const parseModelName = (name: string): ModelName => {
   const { prefix, id } = MODEL_NAME.exec(name)?.groups ?? {};
   if (prefix === undefined || id === undefined) {
-    throw new LlmcError("invalid_args", `The name of the model is invalid: ${MODEL_NAME_SHAPE}.`);
+    throw new LlmcError(
+      "invalid_args",
+      `The name of the model is invalid: expected ${MODEL_PREFIXES.map((prefix) => `${prefix}/NAME`).join(", ")}.`,
+    );
   }
   return { provider: PREFIXES[prefix as keyof typeof PREFIXES], id };
 };
