@@ -1,5 +1,4 @@
 import { type LlmcError, withHint } from "../base/error.ts";
-import { isInside } from "../base/paths.ts";
 import type { PolicyContext, PolicyDecision } from "../policy/cedar/model.ts";
 import type { GrantedPath, PermitFiles, PermitHost, ProgramNeeds, ProgramRequest } from "../policy/permit.ts";
 import { quoteForQuestion } from "../policy/show-call.ts";
@@ -10,7 +9,6 @@ import {
   type CallState,
   check,
   countsConsent,
-  isForbiddenFor,
   judgeFor,
   keepGrants,
   originForTool,
@@ -18,6 +16,7 @@ import {
   resume,
 } from "./escalate.ts";
 import type { Origin } from "./origin.ts";
+import { createPathDecisions } from "./path-decisions.ts";
 import { explainHost, explainProgram, explainTool, refuseByPolicy } from "./refusals.ts";
 import {
   actionOf,
@@ -26,7 +25,6 @@ import {
   hostSubject,
   knowledgeSubject,
   lineSubject,
-  pathSubject,
   programSubject,
   type Subject,
   wholeSubject,
@@ -107,41 +105,6 @@ const checkProgram = (state: CallState, request: ProgramRequest): void => {
     ...(allow && { allow }),
     refuse: (decision) => refuseProgram(request, decision),
   });
-};
-
-const describePath = ({ path, realPath }: GrantedPath): string =>
-  realPath === path
-    ? `That is outside the allowed folders: it could read ${quoteForQuestion(path)} and everything in it, if it is a folder.`
-    : `${quoteForQuestion(path)} is outside the allowed folders and leads to ${quoteForQuestion(realPath)}: it could read that, and everything in it, if it is a folder.`;
-
-/** Decides on paths outside the roots, and on what lies in those that were granted. */
-const createPathDecisions = (state: CallState, tool: Called) => {
-  const action = actionOf(tool);
-  /** What the user agreed to, with everything in it. */
-  const agreed: string[] = [];
-  const known = new Map<string, boolean>();
-  return {
-    permitPath: (granted: GrantedPath, refusal: LlmcError): void => {
-      const { isGranted } = check(state, {
-        ...pathSubject(action, granted),
-        // Where it leads is what the user agrees to: the same name may lead elsewhere later.
-        key: `path:${action.groups.join(":")}:${granted.realPath}`,
-        facts: () => [describePath(granted)],
-        refuse: () => refusal,
-      });
-      known.clear();
-      if (isGranted) agreed.push(granted.path, granted.realPath);
-    },
-    forbidsPath: (path: string): boolean => {
-      const before = known.get(path);
-      if (before !== undefined) return before;
-      const isAgreed = agreed.some((one) => isInside(path, one));
-      const subject = pathSubject(action, { path, realPath: path });
-      const isForbidden = isForbiddenFor(state.parts, state.origin.caller, subject, isAgreed);
-      known.set(path, isForbidden);
-      return isForbidden;
-    },
-  };
 };
 
 const checkFiles =

@@ -86,7 +86,6 @@ export interface Core extends DoorCore {
   settings(): CoreSettings;
   /** What users do not want to be asked again. */
   readonly refusedByUsers: RefusedByUsers;
-  /** From now on what was granted to the calls of an owner is asked about again. */
   forgetGranted(owner: string): void;
   /** Reads settings and custom modules anew and tells listeners which lists changed. */
   refresh(): Promise<void>;
@@ -150,7 +149,6 @@ const createViews = (
   const startedAt = now();
   const catalogue = () => registry().catalogue();
   const sendsStructured = () => catalogue().settings.mode === "classic";
-  /** What there is for a caller: what policy can never allow them is left out. */
   const offered = (caller: Caller | undefined): readonly Tool[] =>
     catalogue().tools.filter((tool) => caller === undefined || isPossible(tool, caller));
   const publish = (tool: Tool, outputSchema: boolean): PublishedTool => {

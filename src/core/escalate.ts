@@ -2,7 +2,7 @@ import { type LlmcError, withHint } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
 import { isDefaultPolicy } from "../policy/cedar/default-policies.ts";
 import type { PolicyContext, PolicyDecision, PolicyRequest } from "../policy/cedar/model.ts";
-import { isForbidden, type Judgement, judge } from "../policy/cedar/outcome.ts";
+import { type Judgement, judge } from "../policy/cedar/outcome.ts";
 import { showCall } from "../policy/show-call.ts";
 import { type Caller, type Question, QuestionsAsked, UNANSWERED } from "../tools/contract.ts";
 import { argumentsText } from "./arguments-text.ts";
@@ -124,7 +124,7 @@ const readAnswer = (answers: Origin["answers"]): Answer => {
   return value === "once" || value === "session" || value === "never" ? value : "declined";
 };
 
-const contextOf = (
+export const contextOf = (
   { settings }: AuthorizerParts,
   { budgetProfile = "" }: Caller,
   granted: boolean,
@@ -146,17 +146,6 @@ export const judgeFor = (
       ...given,
       granted: agrees || given.granted === true,
     }),
-  );
-
-/** Whether policy forbids something that nobody has to permit, because what it is a part of was permitted. */
-export const isForbiddenFor = (
-  parts: AuthorizerParts,
-  caller: Caller,
-  subject: Subject,
-  granted: boolean,
-): boolean =>
-  requestsFor(subject, caller, contextOf(parts, caller, granted)).some((request) =>
-    isForbidden(parts.policy.decide(request)),
   );
 
 /** The question of the policy that leaves the decision to the user: the operator's own before a default. */
