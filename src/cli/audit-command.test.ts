@@ -100,7 +100,7 @@ it("REQ-O5 filters compare what the table shows, and a name that no record has i
 });
 
 it("REQ-O5 verify counts in plain words", async () => {
-  const report = { ok: true, chains: 1, files: 1, records: 1, torn: 0, others: 0, problems: [] };
+  const report = { ok: true, chains: 1, files: 1, records: 1, unproven: [], others: 0, problems: [] };
   const verify = async (more: Partial<Awaited<ReturnType<AuditPort["verify"]>>>): Promise<string> => {
     const pipe = pipeIo();
     const port = { ...audit, verify: async () => ({ ...report, ...more }) };
@@ -109,9 +109,17 @@ it("REQ-O5 verify counts in plain words", async () => {
   };
   expect(await verify({})).toBe("ok: 1 record of 1 chain in 1 file is as it was written.\n");
   const problem = { file: "a.jsonl", line: null, what: "foreign", detail: "d" };
-  expect(await verify({ ok: false, files: 2, problems: [problem], torn: 1, others: 1 })).toBe(
+  expect(
+    await verify({
+      ok: false,
+      files: 2,
+      problems: [problem],
+      unproven: [{ file: "b.jsonl", bytes: 30 }],
+      others: 1,
+    }),
+  ).toBe(
     "foreign  a.jsonl  d\n1 record of 1 chain in 2 files were read, with 1 problem: not everything is as it was written.\n" +
-      "The last record of 1 killed process was not written to its end.\n" +
+      "b.jsonl: the last 30 bytes are not proven. They begin like a record that a killed process did not write to its end; somebody could have added them.\n" +
       "1 file was signed with another key (another state folder, or the workspace was moved or copied) and not checked.\n",
   );
 });

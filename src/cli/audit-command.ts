@@ -14,7 +14,7 @@ interface AuditReport {
   readonly chains: number;
   readonly files: number;
   readonly records: number;
-  readonly torn: number;
+  readonly unproven: readonly { readonly file: string; readonly bytes: number }[];
   readonly others: number;
   readonly problems: readonly AuditProblem[];
 }
@@ -47,7 +47,7 @@ export const runAuditVerify = async (
   { json }: { readonly json: boolean },
 ): Promise<boolean> => {
   const report = await audit.verify();
-  const { ok, records, chains, files, torn, others, problems } = report;
+  const { ok, records, chains, files, unproven, others, problems } = report;
   if (json) {
     io.data(`${JSON.stringify(report, null, 2)}\n`);
     return ok;
@@ -60,9 +60,9 @@ export const runAuditVerify = async (
       ? `${green("ok", io.hasColours)}: ${counted} ${records === 1 ? "is as it was" : "are as they were"} written.\n`
       : `${counted} were read, with ${plural(problems.length, "problem")}: not everything is as it was written.\n`,
   );
-  if (torn > 0)
+  for (const { file, bytes } of unproven)
     io.out(
-      `The last record of ${plural(torn, "killed process", "killed processes")} was not written to its end.\n`,
+      `${file}: the last ${plural(bytes, "byte")} ${bytes === 1 ? "is" : "are"} not proven. They begin like a record that a killed process did not write to its end; somebody could have added them.\n`,
     );
   if (others > 0)
     io.out(

@@ -40,7 +40,7 @@ describe("REQ-I5: a program that only lacks consent is a question to the user", 
     expect(result).toMatchObject({ kind: "ok", structured: { data: { exit_code: 0 } } });
     expect(questions).toHaveLength(1);
     expect(questions[0]).toMatch(
-      /^The agent wants to use run_cmd:\n {2}command: "date \+%%"\n"date" is "\/\S+\/date", which is not/,
+      /^The agent wants to use run_cmd:\n {2}"command": "date \+%%"\n"date" is "\/\S+\/date", which is not/,
     );
     expect((await app.ask("run_cmd", DATE, { canAsk })).kind).toBe("questions");
   });
@@ -238,7 +238,7 @@ describe("REQ-I5: no model phrases the question", () => {
     const app = await openTestApp({ files: { "sub/x": "" } });
     const line = "cd sub && date -u; date -s evil | sort > out <<'END'\nrm -rf\nEND";
     const shown = await questionFor(app, line);
-    expect(shown).toContain(`  command: ${JSON.stringify(line)}\n`);
+    expect(shown).toContain(`  "command": ${JSON.stringify(line)}\n`);
     expect(shown).toContain('"session" is "date" with any arguments');
     expect(shown).toMatch(/For good: llmc allow \/\S+\/date\.$/);
     const power = await questionFor(app, "git commit -m x");

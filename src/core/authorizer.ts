@@ -1,6 +1,6 @@
 import { type LlmcError, withHint } from "../base/error.ts";
 import type { PolicyContext, PolicyDecision } from "../policy/cedar/model.ts";
-import type { PermitFiles, PermitHost, ProgramNeeds, ProgramRequest } from "../policy/permit.ts";
+import type { GrantedPath, PermitFiles, PermitHost, ProgramNeeds, ProgramRequest } from "../policy/permit.ts";
 import { quoteForQuestion } from "../policy/show-call.ts";
 import type { Caller } from "../tools/contract.ts";
 import type { Effect } from "../tools/tool.ts";
@@ -16,6 +16,7 @@ import {
   resume,
 } from "./escalate.ts";
 import type { Origin } from "./origin.ts";
+import { createPathDecisions } from "./path-decisions.ts";
 import { explainHost, explainProgram, explainTool, refuseByPolicy } from "./refusals.ts";
 import {
   actionOf,
@@ -24,7 +25,6 @@ import {
   hostSubject,
   knowledgeSubject,
   lineSubject,
-  pathSubject,
   programSubject,
   type Subject,
   wholeSubject,
@@ -110,18 +110,6 @@ const checkProgram = (state: CallState, request: ProgramRequest): void => {
   });
 };
 
-const checkPath = (state: CallState, tool: Called, path: string, refusal: LlmcError): void => {
-  const action = actionOf(tool);
-  check(state, {
-    ...pathSubject(action, path),
-    key: `path:${action.groups.join(":")}:${path}`,
-    facts: () => [
-      `That is outside the allowed folders: it could read ${quoteForQuestion(path)} and everything in it, if it is a folder.`,
-    ],
-    refuse: () => refusal,
-  });
-};
-
 const checkFiles =
   (state: CallState): PermitFiles =>
   (effect) => {
@@ -180,7 +168,9 @@ export interface Authorized<R extends Origin> {
   /** The call as the tool gets it. */
   readonly request: R;
   /** Decides on a path that was refused because it is outside the roots: returns if it may be read nevertheless. */
-  permitPath(path: string, refusal: LlmcError): void;
+  permitPath(granted: GrantedPath, refusal: LlmcError): void;
+  /** Whether a policy forbids this one, although it lies in what was granted. */
+  forbidsPath(path: string): boolean;
   /** What the tool threw; with a question of its own, what was granted to this call is kept until the answer comes. */
   keepGrants(thrown: unknown): unknown;
 }
@@ -240,7 +230,7 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
       checkTool(state, tool);
       return {
         request: withPermits(request, state, tool),
-        permitPath: (path, refusal) => checkPath(state, tool, path, refusal),
+        ...createPathDecisions(state, tool),
         keepGrants: (thrown) => keepGrants(state, thrown),
       };
     },

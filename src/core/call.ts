@@ -10,6 +10,7 @@ import { familyOf } from "../base/error-table.ts";
 import { isRecord } from "../base/is-record.ts";
 import { subjectOf } from "../observe/subject.ts";
 import { outsidePath } from "../policy/paths.ts";
+import type { GrantedPath, GrantedPaths } from "../policy/permit.ts";
 import { type ContentBlock, type Question, QuestionsAsked } from "../tools/contract.ts";
 import type { Ports, Tool } from "../tools/tool.ts";
 import { argumentsText } from "./arguments-text.ts";
@@ -92,8 +93,9 @@ export interface PipeSettings {
 interface PipeParts {
   readonly catalogue: () => Catalogue;
   readonly settings: () => PipeSettings;
-  /** What a tool works with, by its name; with `outside`, it reaches these paths besides the roots. */
-  readonly portsOf: (tool: string, outside: readonly string[]) => Ports;
+  /** What a tool works with, by its name, and what it reaches besides the roots. */
+  readonly portsOf: (tool: string, granted: GrantedPaths) => Ports;
+  readonly realPathOf: (path: string) => Promise<string | undefined>;
   readonly guard: Guard;
   readonly authorizer: Authorizer;
   readonly dispatcher: Dispatcher;
@@ -135,42 +137,51 @@ const MAX_OUTSIDE = 16;
 const runWithPaths = async <T>(
   tool: Tool,
   { permitPath }: Pick<Authorized<Origin>, "permitPath">,
-  /** Throws what refuses a path that nobody may allow; one that does not exist is not asked about either. */
-  probe: (path: string) => Promise<boolean>,
-  run: (outside: readonly string[]) => Promise<T>,
+  /** Undefined where nobody may allow a path; one that does not exist is not asked about either. */
+  probe: (path: string) => Promise<GrantedPath | undefined>,
+  run: (outside: readonly GrantedPath[]) => Promise<T>,
 ): Promise<T> => {
   const reachesFiles = actionOf(tool).about.includes("File");
-  const outside: string[] = [];
+  const outside: GrantedPath[] = [];
   for (;;) {
     try {
       return await run(outside);
     } catch (thrown) {
       const path = thrown instanceof LlmcError ? outsidePath(thrown) : undefined;
-      if (path === undefined || !reachesFiles || outside.includes(path) || outside.length >= MAX_OUTSIDE)
-        throw thrown;
-      if (!(await probe(path))) throw thrown;
-      permitPath(path, thrown as LlmcError);
-      outside.push(path);
+      if (path === undefined || !reachesFiles || outside.length >= MAX_OUTSIDE) throw thrown;
+      // What was granted is not outside any more; where it leads elsewhere by now, it is refused for good.
+      const found = outside.some((one) => one.path === path) ? undefined : await probe(path);
+      if (found === undefined) throw thrown;
+      permitPath(found, thrown as LlmcError);
+      outside.push(found);
     }
   }
 };
 
 /** The one way in which a tool is called, for MCP, HTTP and the command line alike. */
-export const createCall = ({ catalogue, settings, portsOf, guard, authorizer, dispatcher }: PipeParts) => {
+export const createCall = (parts: PipeParts) => {
+  const { catalogue, settings, portsOf, realPathOf, guard, authorizer, dispatcher } = parts;
   const execute = async (tool: Tool, request: CallRequest, log: CallLog): Promise<CallResult> => {
     const args = await validateArguments(tool.input, request.args);
     const authorized = authorizer.authorize(tool, request, args, log);
     const { timeoutMs, maxOutputBytes, jsonText } = settings();
-    const run = (outside: readonly string[]) =>
+    const run = (paths: readonly GrantedPath[]) =>
       dispatcher.run(tool, request, () =>
         guard.run(
           authorized.request,
           tool.timeoutMs ?? timeoutMs,
-          (context) => tool.run(args, portsOf(tool.name, outside), context),
+          (context) =>
+            tool.run(args, portsOf(tool.name, { paths, forbids: authorized.forbidsPath }), context),
           tool.effect,
         ),
       );
-    const probe = (path: string) => isReadable(portsOf(tool.name, [path]).files, path, request.signal);
+    const probe = async (path: string): Promise<GrantedPath | undefined> => {
+      const realPath = await realPathOf(path);
+      if (realPath === undefined) return undefined;
+      const found = { path, realPath };
+      const { files } = portsOf(tool.name, { paths: [found], forbids: () => false });
+      return (await isReadable(files, path, request.signal)) ? found : undefined;
+    };
     const output = await runWithPaths(tool, authorized, probe, run).catch((thrown: unknown) => {
       throw authorized.keepGrants(thrown);
     });
@@ -202,19 +213,26 @@ export const createCall = ({ catalogue, settings, portsOf, guard, authorizer, di
       tool: "unknown",
       input: (digest) => argumentsText(request.args, digest),
     });
-    let unlisted: ReadonlySet<string> = new Set();
+    /** What a hint may not send this caller to. */
+    let unlisted = (): ReadonlySet<string> => new Set();
     let result: CallResult;
     let tool: Tool | undefined;
     try {
       const loading = log.ready();
       if (loading !== undefined) await loading;
       const offered = catalogue();
-      unlisted = offered.unlisted;
+      unlisted = () =>
+        new Set([
+          ...offered.unlisted,
+          ...offered.tools.flatMap((each) =>
+            authorizer.isPossible(each, request.caller) ? [] : [each.name],
+          ),
+        ]);
       tool = offered.find(request.tool);
       log.name(tool.name);
       result = await execute(tool, request, log);
     } catch (thrown) {
-      result = failed(thrown, request, unlisted, tool);
+      result = failed(thrown, request, unlisted(), tool);
     }
     try {
       log.close(
@@ -227,7 +245,7 @@ export const createCall = ({ catalogue, settings, portsOf, guard, authorizer, di
         },
       );
     } catch (unrecorded) {
-      return failed(unrecorded, request, unlisted, tool);
+      return failed(unrecorded, request, unlisted(), tool);
     }
     return result;
   };

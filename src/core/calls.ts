@@ -1,3 +1,4 @@
+import type { GrantedPaths } from "../policy/permit.ts";
 import type { Ports } from "../tools/tool.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { type Call, createCall, type PipeSettings } from "./call.ts";
@@ -9,7 +10,9 @@ export interface CorePorts {
   readonly main: Ports;
   readonly linux: Ports;
   /** The same, with paths that somebody allowed besides the roots. */
-  outside(kind: "main" | "linux", paths: readonly string[]): Ports;
+  outside(kind: "main" | "linux", granted: GrantedPaths): Ports;
+  /** Where a path leads; undefined if nothing is there. */
+  realPathOf(path: string): Promise<string | undefined>;
 }
 
 interface CallsParts {
@@ -29,10 +32,11 @@ export const createCalls = ({
 }: CallsParts): { readonly call: Call; readonly callInAnyMode: Call } => {
   const pipe = {
     ...common,
-    portsOf: (tool: string, outside: readonly string[]) => {
+    portsOf: (tool: string, granted: GrantedPaths) => {
       const kind = tool.startsWith("linux_") ? "linux" : "main";
-      return outside.length === 0 ? ports[kind] : ports.outside(kind, outside);
+      return granted.paths.length === 0 ? ports[kind] : ports.outside(kind, granted);
     },
+    realPathOf: ports.realPathOf,
   };
   return {
     call: createCall({ ...pipe, catalogue }),

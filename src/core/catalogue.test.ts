@@ -57,6 +57,7 @@ const openCore = async (entries: (loads: string[]) => readonly ToolEntry[], mode
       main: { ...engines, server },
       linux: { ...engines, server },
       outside: () => ({ ...engines, server }),
+      realPathOf: async () => undefined,
     }),
     metrics: async () => ({}),
     metricsOver: () => ({ metrics: {}, histograms: {}, counters: {} }),

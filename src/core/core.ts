@@ -86,6 +86,7 @@ export interface Core extends DoorCore {
   settings(): CoreSettings;
   /** What users do not want to be asked again. */
   readonly refusedByUsers: RefusedByUsers;
+  forgetGranted(owner: string): void;
   /** Reads settings and custom modules anew and tells listeners which lists changed. */
   refresh(): Promise<void>;
   /** Calls back after each refresh, whatever it changed. */
@@ -148,6 +149,8 @@ const createViews = (
   const startedAt = now();
   const catalogue = () => registry().catalogue();
   const sendsStructured = () => catalogue().settings.mode === "classic";
+  const offered = (caller: Caller | undefined): readonly Tool[] =>
+    catalogue().tools.filter((tool) => caller === undefined || isPossible(tool, caller));
   const publish = (tool: Tool, outputSchema: boolean): PublishedTool => {
     const defaults = JSON.stringify(settings().publishedDefaults[tool.name] ?? "");
     return schemas.get(`${tool.name}\0${outputSchema}\0${defaults}`, () =>
@@ -156,10 +159,7 @@ const createViews = (
   };
   return {
     sendsStructured,
-    listTools: (caller?: Caller) =>
-      catalogue()
-        .tools.filter((tool) => caller === undefined || isPossible(tool, caller))
-        .map((tool) => publish(tool, sendsStructured())),
+    listTools: (caller?: Caller) => offered(caller).map((tool) => publish(tool, sendsStructured())),
     effectOf: (name: string): Effect | undefined => {
       try {
         return catalogue().find(name).effect;
@@ -167,8 +167,8 @@ const createViews = (
         return undefined;
       }
     },
-    instructions: () =>
-      instructionsFor(catalogue().settings.mode, catalogue().tools, settings().allowedPrograms),
+    instructions: (caller?: Caller) =>
+      instructionsFor(catalogue().settings.mode, offered(caller), settings().allowedPrograms),
     health: (): HealthView => ({
       ok: true,
       version: settings().configVersion,
@@ -290,6 +290,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     leftOut: registry.leftOut,
     settings,
     refusedByUsers: grants.refused,
+    forgetGranted: grants.forgetGranted,
     checkHealth,
     load,
     breakers,

@@ -30,7 +30,8 @@ export interface DoorCore extends Documents {
   /** Those that everybody sees, and the handles of the caller. */
   resources(caller: Caller): Promise<readonly PublishedResource[]>;
   templates(): readonly PublishedTemplate[];
-  instructions(): string;
+  /** They name what the list of this caller shows. */
+  instructions(caller?: Caller): string;
   settings(): CallerDefaults;
   /** Structured content goes out beside the text in classic mode only (REQ-D13). */
   sendsStructured(): boolean;

@@ -124,7 +124,7 @@ const readAnswer = (answers: Origin["answers"]): Answer => {
   return value === "once" || value === "session" || value === "never" ? value : "declined";
 };
 
-const contextOf = (
+export const contextOf = (
   { settings }: AuthorizerParts,
   { budgetProfile = "" }: Caller,
   granted: boolean,
@@ -205,7 +205,7 @@ export const resume = (state: Omit<CallState, "resumed">): Resumed => {
 
 const decidedOn = (
   { called }: CallState,
-  { action, resources }: Asked,
+  { action, resources }: Subject,
   { allowed, policies }: PolicyDecision,
 ): Decided => {
   const [{ type, id }] = resources;
@@ -280,8 +280,8 @@ export const keepGrants = ({ parts, origin, resumed, ...call }: CallState, throw
 
 const verbOf = (answer: Answer): string => (answer === "unanswered" ? "answer" : "agree");
 
-/** Returns if it is allowed; throws the refusal, or the question to the user. */
-export const check = (state: CallState, asked: Asked): void => {
+/** Returns if it is allowed, and whether by the user's consent; throws the refusal, or the question to the user. */
+export const check = (state: CallState, asked: Asked): { readonly isGranted: boolean } => {
   const { parts, origin, log, resumed } = state;
   const { caller } = origin;
   const { key } = asked;
@@ -294,4 +294,5 @@ export const check = (state: CallState, asked: Asked): void => {
   log.decide(decidedOn(state, asked, decision));
   if (!decision.allowed)
     throw withHint(asked.refuse(decision), answer && `The user was asked and did not ${verbOf(answer)}`);
+  return { isGranted };
 };

@@ -8,6 +8,8 @@ export interface Grants {
   record(owner: string, key: string, answer: "session" | "never"): void;
   /** Refusals outlive a core that crashed: who is reported of each, and how they come back. What was granted does not. */
   readonly refused: RefusedByUsers;
+  /** Whoever answered for this owner may not have been the user: what was granted is asked about again. */
+  forgetGranted(owner: string): void;
   /** Whether one more question may be asked now; counts it if so. */
   mayAsk(owner: string, perMinute: number): boolean;
   /** Keeps what a call was granted while its user is asked for more; the ticket travels with the question. */
@@ -88,6 +90,10 @@ export const createGrants = (now: () => number, newId: () => string): Grants => 
       restore: (owner, keys) => {
         for (const key of keys) addBounded(answersOf(owner).never, key);
       },
+    },
+    forgetGranted: (owner) => {
+      byOwner.get(owner)?.session.clear();
+      for (const [ticket, call] of [...suspended]) if (call.owner === owner) suspended.delete(ticket);
     },
     mayAsk: (owner, perMinute) => {
       const answers = answersOf(owner);

@@ -6,7 +6,7 @@ import type {
   ResourceType,
 } from "../policy/cedar/model.ts";
 import { isThisMachine } from "../policy/egress.ts";
-import type { HostRequest, ProgramRequest } from "../policy/permit.ts";
+import type { GrantedPath, HostRequest, ProgramRequest } from "../policy/permit.ts";
 import { type Caller, principalName } from "../tools/contract.ts";
 import type { Tool } from "../tools/tool.ts";
 
@@ -94,11 +94,14 @@ export const programSubject = ({ program, realName, needs }: ProgramRequest): Su
 export const lineSubject = (effect: keyof typeof IN_LINE, workspace: string): Subject =>
   wholeSubject(IN_LINE[effect], workspace);
 
-/** A path outside the roots. */
-export const pathSubject = (action: PolicyAction, path: string): Subject => ({
-  action,
-  resources: [{ type: "File", id: path }],
-});
+/** A path outside the roots: what has to be permitted is where it leads. A policy that forbids its name holds as well. */
+export const pathSubject = (action: PolicyAction, { path, realPath }: GrantedPath): Subject => {
+  const file = (id: string): PolicyResource => ({ type: "File", id });
+  return {
+    action,
+    resources: realPath === path ? [file(realPath)] : [file(realPath), file(path)],
+  };
+};
 
 /** A knowledge base or a flow that a call names. */
 export const knowledgeSubject = (action: PolicyAction, type: "Collection" | "Flow", id: string): Subject => ({

@@ -152,7 +152,9 @@ export class Supervisor {
 
   #frontEnded(exit: ChildExit, { child, isRetired, isHealthy, fits, wasActive }: HowEnded): void {
     const open = this.#lines.open().map(({ n }) => n);
-    this.#cores.notify(`front-ended ${JSON.stringify({ path: child.socketPath, open })}`);
+    // One that ended by itself may have been taken over before: then it was not the user who answered its questions.
+    const ending = { path: child.socketPath, open, wasPlanned: isRetired };
+    this.#cores.notify(`front-ended ${JSON.stringify(ending)}`);
     if (isHealthy) this.#neverWell = undefined;
     else if (this.#neverWell !== undefined && exit.signal === null) this.#neverWell++;
     if (this.#neverWell === MAX_NEVER_WELL) {

@@ -12,7 +12,7 @@ interface McpHttpParts extends McpParts {
 export const createMcpHttp = (parts: McpHttpParts) => {
   const sessions = createSessions(parts);
   const modern = createMcpHandler(
-    ({ era }) =>
+    ({ era, authInfo }) =>
       createMcpServer(
         parts,
         {
@@ -20,6 +20,7 @@ export const createMcpHttp = (parts: McpHttpParts) => {
           principal: NOBODY,
           id: parts.newId(),
           may: new Set(),
+          authInfo,
           newCorrelationId: parts.newId,
         },
         era,

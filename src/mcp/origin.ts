@@ -18,6 +18,8 @@ export interface Connection {
   /** Identifies the session in logs where the transport has no session id of its own. */
   readonly id: string;
   readonly may: ReadonlySet<string>;
+  /** Of the request that opened it, over HTTP. */
+  readonly authInfo?: AuthInfo | undefined;
   newCorrelationId(): string;
 }
 
@@ -73,6 +75,26 @@ const callerOf = (
     owner: principalOf(authInfo) ?? `${connection.transport}:${connection.id}`,
     // Read with every request, because the scopes of a token may change during a session.
     may: authInfo === undefined ? connection.may : new Set(authInfo.scopes),
+  };
+};
+
+/** Whom the instructions are for, which are written before the client has said anything; undefined where nobody is known. */
+export const readerOf = (
+  core: { settings(): CallerDefaults },
+  { transport, principal, id, may, authInfo }: Connection,
+): Caller | undefined => {
+  if (transport === "http" && authInfo === undefined) return undefined;
+  const { defaultAgentId, defaultModel, defaultBudgetProfile } = core.settings();
+  const owner = principalOf(authInfo) ?? `${transport}:${id}`;
+  return {
+    agentId: defaultAgentId,
+    sessionId: id,
+    model: defaultModel,
+    budgetProfile: defaultBudgetProfile,
+    transport,
+    principal: principalOf(authInfo) ?? principal,
+    owner,
+    may: authInfo === undefined ? may : new Set(authInfo.scopes),
   };
 };
 

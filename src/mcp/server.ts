@@ -17,7 +17,7 @@ import type { Origin } from "../core/origin.ts";
 import type { ListKind } from "../core/refresh.ts";
 import { CAPABILITIES, SERVER_NAME } from "./capabilities.ts";
 import { converse } from "./converse.ts";
-import { type Connection, originOf } from "./origin.ts";
+import { type Connection, originOf, readerOf } from "./origin.ts";
 import { type StateCodec, stateFor } from "./questions.ts";
 import { TidyServer } from "./tidy-server.ts";
 
@@ -242,7 +242,7 @@ export const createMcpServer = (
     { name: SERVER_NAME, version },
     {
       capabilities: CAPABILITIES,
-      instructions: core.instructions(),
+      instructions: core.instructions(readerOf(core, connection)),
       cacheHints: {
         "tools/list": CACHE,
         "prompts/list": CACHE,

@@ -51,7 +51,7 @@ export const createSessions = (parts: SessionParts) => {
   const table = createSessionTable(parts.now);
   const openEvents = createEventStores();
 
-  const open = async (owner: string): Promise<Session> => {
+  const open = async (owner: string, authInfo: HandleRequestOptions["authInfo"]): Promise<Session> => {
     const events = openEvents(owner);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: parts.newId,
@@ -67,6 +67,7 @@ export const createSessions = (parts: SessionParts) => {
       principal: NOBODY,
       id: parts.newId(),
       may: new Set<string>(),
+      authInfo,
       newCorrelationId: parts.newId,
     } as const;
     await createMcpServer(parts, connection, "legacy").connect(transport);
@@ -80,7 +81,7 @@ export const createSessions = (parts: SessionParts) => {
     if (!table.makeRoom(owner)) return refuse(503, -32000, "Too many sessions are open: try again later.");
     table.countOpening(owner, 1);
     try {
-      const session = await open(owner);
+      const session = await open(owner, options.authInfo);
       const response = await handle(session, request, options);
       // The SDK refused the request and created no session, so nobody else would close the transport.
       if (session.transport.sessionId === undefined) void session.transport.close();

@@ -13,7 +13,7 @@ export interface PathRules {
   readonly writtenRoots: readonly string[];
 }
 
-export type PathRefusal = "outside" | "deep" | "system" | "private" | "denylist" | "kind";
+export type PathRefusal = "outside" | "deep" | "system" | "private" | "denylist" | "policy" | "kind";
 
 /** State and tokens of this program, below the workspace. */
 export const STATE_DIR = ".llmc";
@@ -118,6 +118,7 @@ const REFUSALS: Record<PathRefusal, readonly [message: string, hint: string]> = 
     "is on the denylist (mcp.tools.denylist_globs): its content is not returned.",
     "Its name can be listed; what is in it has to come from the user.",
   ],
+  policy: ["is forbidden by a policy of the operator.", "Use another path."],
   kind: [
     "is neither a regular file nor a directory.",
     "Pipes, sockets and devices are not opened; use a path of an ordinary file.",

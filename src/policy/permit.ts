@@ -41,6 +41,21 @@ export type PermitProgram = (request: ProgramRequest) => void;
  */
 export type PermitFiles = (effect: "read" | "write") => void;
 
+/** A path outside the roots that one call may read nevertheless. */
+export interface GrantedPath {
+  /** As the caller wrote it, absolute. */
+  readonly path: string;
+  /** Where it led when it was decided on: only what lies there is read, wherever the path leads by then. */
+  readonly realPath: string;
+}
+
+/** What one call may read besides the roots. */
+export interface GrantedPaths {
+  readonly paths: readonly GrantedPath[];
+  /** Whether a policy forbids this file or folder: what is granted is a folder with everything in it, but for that. */
+  readonly forbids: (path: string) => boolean;
+}
+
 /** Text that is about to be sent to a model. */
 export interface HostRequest {
   readonly host: string;

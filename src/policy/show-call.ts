@@ -1,20 +1,21 @@
-import { showControls } from "../base/text.ts";
-
 /** Longer calls are not asked about: nobody reads them to the end, and a part could hide the rest. */
 const MAX_CHARS = 2000;
 
-/** What changes how the text around it is read, without being seen. */
-const INVISIBLE = /[\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
-
-/** A caller can neither end a line of a question nor write one: everything stands between quotes, escaped. */
-export const quoteForQuestion = (text: string): string =>
-  JSON.stringify(showControls(text)).replace(
-    INVISIBLE,
-    (one) => `\\u{${(one.codePointAt(0) ?? 0).toString(16)}}`,
-  );
+/**
+ * What may not be seen, looks like a space or changes how the text around it is read: by Unicode's own properties, which
+ * include what has no meaning yet. U+2800 is a letter without a dot.
+ */
+const INVISIBLE = /(?! )[\p{Default_Ignorable_Code_Point}\p{C}\p{Z}\u2800]/gu;
 
 /**
- * A call for the person who decides on it, whole: every argument on a line of its own, control characters visible. Nothing
+ * Everything in a question that somebody else chose goes through this: a caller can neither end a line nor write one, nor
+ * hide anything. It stands between quotes, escaped, and nothing is left out.
+ */
+export const quoteForQuestion = (text: string): string =>
+  JSON.stringify(text).replace(INVISIBLE, (one) => `\\u{${(one.codePointAt(0) ?? 0).toString(16)}}`);
+
+/**
+ * A call for the person who decides on it, whole: every argument on a line of its own, whatever is in it visible. Nothing
  * that looks like a secret is hidden here: the caller would choose what (decision 035). Undefined if it is too long to be read.
  */
 export const showCall = (tool: string, args: unknown): string | undefined => {
@@ -23,7 +24,8 @@ export const showCall = (tool: string, args: unknown): string | undefined => {
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => {
       const text = typeof value === "string" ? value : JSON.stringify(value);
-      return `  ${name}: ${quoteForQuestion(text)}`;
+      // A schema may let its caller choose the name, too.
+      return `  ${quoteForQuestion(name)}: ${quoteForQuestion(text)}`;
     });
   const shown = [`The agent wants to use ${tool}${lines.length === 0 ? "." : ":"}`, ...lines].join("\n");
   return shown.length <= MAX_CHARS ? shown : undefined;

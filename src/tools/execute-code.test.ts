@@ -381,7 +381,7 @@ describe("programs and policy", () => {
     const first = await app.ask("execute_code", args, { canAsk });
     if (first.kind !== "questions") throw new Error(JSON.stringify(first));
     expect(first.questions["grant"]).toMatchObject({
-      message: expect.stringContaining('command: "date +%%"'),
+      message: expect.stringContaining('"command": "date +%%"'),
     });
     const yes = { grant: { action: "accept", content: { grant: "once" } } };
     const foreign = await app.ask("execute_code", args, {

@@ -8,6 +8,6 @@ export const init = defineTool({
   effect: "read",
   input: z.strictObject({}),
   output: z.object({ data: z.string(), meta: z.object({}) }),
-  run: async (_args, { server }) => ({ data: server.instructions(), meta: {} }),
+  run: async (_args, { server }, { caller }) => ({ data: server.instructions(caller), meta: {} }),
   render: ({ data }) => data,
 });

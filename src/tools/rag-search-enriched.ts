@@ -42,7 +42,7 @@ const renderEnriched = (snippet: z.infer<typeof enrichedSnippet>): string => {
 
 export const ragSearchEnriched = defineTool({
   name: "rag_search_enriched",
-  description: "rag_search with callers, callees and tests of what is found.",
+  description: "Search by meaning or name, with callers, callees and tests of what is found.",
   effect: "read",
   backend: "the index",
   input: z.strictObject(findInput),

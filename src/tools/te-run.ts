@@ -15,7 +15,7 @@ const commandOf = (command: string | undefined, args: readonly string[] | undefi
 
 export const teRun = defineTool({
   name: "te_run",
-  description: "Run a command line like run_cmd; long output is summarized.",
+  description: "Run a command line of allowed programs (no shell); long output is summarized.",
   effect: "execute",
   pathArgument: "cwd",
   // The command has a deadline of its own, which is shorter than this.

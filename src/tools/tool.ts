@@ -39,7 +39,7 @@ export interface ServerView {
   /** Figures of the last minutes, of names that begin with the prefix. */
   metricsOver(minutes: number, prefix: string): MetricsOverTime;
   checkHealth(): Promise<HealthReport>;
-  instructions(): string;
+  instructions(caller?: Caller): string;
   readonly stubs: StubView;
   /** Calls any tool, whatever the mode lists, as the caller of `call`: the same pipe, policy, limits and audit. */
   callTool(request: NestedRequest, call: CallContext): Promise<NestedAnswer<NestedQuestions>>;

@@ -14,6 +14,7 @@ import { tokenCounter } from "../host/os/token-counter.ts";
 import { createDisk, type Disk } from "../host/own-files/disk.ts";
 import { identitiesOf } from "../host/own-files/start-cache.ts";
 import { createWorkspaceFiles } from "../host/own-files/workspace-files.ts";
+import { realPathOf } from "../host/reach/real-path.ts";
 import type { LiveWriters } from "../host/run/live-writers.ts";
 import type { AuditTrail } from "../observe/audit/entry.ts";
 import type { LiveLog } from "../observe/log.ts";
@@ -190,7 +191,8 @@ const portsFrom =
   (server) => ({
     main: lazyPorts({ server }, load),
     linux: lazyPorts({ server }, async () => (await load()).linux()),
-    outside: (kind, paths) => lazyPorts({ server }, async () => (await load()).outside(kind, paths)),
+    outside: (kind, granted) => lazyPorts({ server }, async () => (await load()).outside(kind, granted)),
+    realPathOf,
   });
 
 export const createApp = async (request: AppRequest): Promise<App> => {

@@ -14,6 +14,7 @@ import { createWriteLocks } from "../host/run/write-locks/write-locks.ts";
 import { readOperatorWrite } from "../host/trust/operator-writes.ts";
 import { recoverWrites } from "../host/write/file-writes.ts";
 import type { Log } from "../observe/log.ts";
+import type { GrantedPaths } from "../policy/permit.ts";
 import { closedFolders, judgeWrite } from "../policy/reach.ts";
 import type { EnginePorts } from "../tools/tool.ts";
 import { createCommandEnvelope } from "./envelope-wiring.ts";
@@ -97,11 +98,13 @@ const createBothPathPorts = (parts: PathParts) => {
     return apart;
   };
   /** With paths that somebody allowed for a call besides the roots. */
-  const outside = (kind: "main" | "linux", paths: readonly string[]): PathPorts =>
-    createPathPorts(parts, "mcp.tools.allowed_roots", () => [
-      ...((kind === "linux" ? linuxRoots() : null) ?? config().mcp.tools.allowed_roots),
-      ...paths,
-    ]);
+  const outside = (kind: "main" | "linux", granted: GrantedPaths): PathPorts =>
+    createPathPorts(
+      parts,
+      "mcp.tools.allowed_roots",
+      () => (kind === "linux" ? linuxRoots() : null) ?? config().mcp.tools.allowed_roots,
+      granted,
+    );
   return { main, linux, outside };
 };
 
@@ -267,9 +270,9 @@ export const createEngines = async (parts: EngineParts) => {
     ...ports,
     /** The same for linux_* tools, which may have roots of their own. */
     linux: (): EnginePorts => ({ ...ports, ...pathPortsOf(linux()) }),
-    outside: (kind: "main" | "linux", paths: readonly string[]): EnginePorts => ({
+    outside: (kind: "main" | "linux", granted: GrantedPaths): EnginePorts => ({
       ...ports,
-      ...pathPortsOf(outside(kind, paths)),
+      ...pathPortsOf(outside(kind, granted)),
     }),
     /** Where commands are judged: what it would hand to policy can be asked beforehand. */
     gate,

@@ -14,10 +14,11 @@ import {
   type Subject,
   wholeSubject,
 } from "../core/requests.ts";
+import { realPathOf } from "../host/reach/real-path.ts";
 import { SCOPES, TOKEN_ENTRY } from "../http/auth/scopes.ts";
 import { missingScope } from "../policy/cedar/default-policies.ts";
 import { type PolicyAction, type PolicyResource, RESOURCES } from "../policy/cedar/model.ts";
-import type { ProgramRequest } from "../policy/permit.ts";
+import type { GrantedPath, ProgramRequest } from "../policy/permit.ts";
 import type { App } from "./app.ts";
 import { modelSettingsOf } from "./model-settings.ts";
 
@@ -129,6 +130,12 @@ const FLOWS = "kb_compose_flow";
 const flowRun = (flow: string | undefined): string =>
   flow === undefined ? `${FLOWS} runs any flow (--flow names one)` : `${FLOWS} runs the flow ${flow}`;
 
+/** What is not there is decided on by its name. */
+const whereLeads = async (path: string): Promise<GrantedPath> => ({
+  path,
+  realPath: (await realPathOf(path)) ?? path,
+});
+
 /** What a call comes to, in the order in which the server decides. */
 const subjectsOf = async (app: App, tool: string, flags: ExplainPolicyFlags): Promise<readonly Asked[]> => {
   const action = await findAction(app, tool);
@@ -142,7 +149,12 @@ const subjectsOf = async (app: App, tool: string, flags: ExplainPolicyFlags): Pr
       : (await programsOf(app, flags)).map((one) => ({ about: `${tool} starts ${program}`, ...one }))),
     ...(path === undefined || !action.about.includes("File")
       ? []
-      : [{ about: `${tool} reads ${path}`, ...pathSubject(action, resolve(app.root, path)) }]),
+      : [
+          {
+            about: `${tool} reads ${path}`,
+            ...pathSubject(action, await whereLeads(resolve(app.root, path))),
+          },
+        ]),
     ...(tool === FLOWS ? [{ about: flowRun(flow), ...knowledgeSubject(action, "Flow", flow ?? "") }] : []),
     ...(sent === undefined ? [] : [{ about: `${tool} sends text to ${sent.resources[0].id}`, ...sent }]),
   ];

@@ -20,7 +20,7 @@ export const snapshotOf = ({ core, policy, config }: App): Snapshot => {
     tools: policy.hasOwn() ? undefined : core.listTools(local),
     prompts: core.prompts(),
     templates: core.templates(),
-    instructions: core.instructions(),
+    instructions: core.instructions(local),
     defaults: { defaultAgentId, defaultModel, defaultBudgetProfile },
     sendsStructured: core.sendsStructured(),
     maxFrameBytes: config.current().config.mcp.limits.max_frame_bytes,

@@ -22,6 +22,7 @@ import { createHandles, newHandleId } from "../host/state/handles/handles.ts";
 import type { Locks } from "../host/state/locks/locks.ts";
 import { createFileWrites } from "../host/write/file-writes.ts";
 import { isListed } from "../policy/commands.ts";
+import type { GrantedPaths } from "../policy/permit.ts";
 
 export interface PathParts {
   readonly root: string;
@@ -47,12 +48,18 @@ export interface PathParts {
 const MIB = 1024 * 1024;
 
 /** The ports that work on paths, within some roots. `rootsKey` is the configuration key that they come from. */
-export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () => readonly string[]) => {
+export const createPathPorts = (
+  parts: PathParts,
+  rootsKey: string,
+  roots: () => readonly string[],
+  granted?: GrantedPaths,
+) => {
   const { root, config, locks, runner, trustHint } = parts;
   const tools = () => config().mcp.tools;
   const reach = createReach({
     workspace: root,
     roots,
+    ...(granted && { granted }),
     denylist: () => tools().denylist_globs,
     startup: () => tools().startup_globs,
     gitDirectories: () => tools().git_directories,

@@ -181,7 +181,12 @@ const openLink = (app: App, hello: CoreHello, control: Control, report: ReturnTy
     fronts.add(front, rest.slice(space + 1));
   });
   control.on("front-ended", (rest) => {
-    const { path, open } = JSON.parse(rest) as { readonly path: string; readonly open: readonly number[] };
+    const { path, open, wasPlanned } = JSON.parse(rest) as {
+      readonly path: string;
+      readonly open: readonly number[];
+      readonly wasPlanned: boolean;
+    };
+    if (!wasPlanned) app.core.forgetGranted(stdioOwner(hello.session));
     const isOpen = new Set(open);
     fronts.remove(path);
     table.frontEnded(path, (n) => isOpen.has(n));

@@ -268,7 +268,7 @@ it("REQ-I4: the samples of the guide are valid, and its tests come out as they s
       ([, text = ""]) => text,
     );
   const cedar = samples("cedar");
-  expect(cedar).toHaveLength(6);
+  expect(cedar).toHaveLength(7);
   const { llmc, root } = createUser(Object.fromEntries(cedar.map((text, at) => [`${at}.cedar`, text])));
   const checked = JSON.parse((await llmc("policy", "check", "--json")).out);
   expect(checked).toMatchObject({ ok: true, warnings: [] });

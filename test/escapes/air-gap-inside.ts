@@ -1,9 +1,11 @@
 /** Runs in an air gap and tries to get out; prints what each attempt came to. */
 import { createSocket } from "node:dgram";
 import { lookup, Resolver } from "node:dns/promises";
-import { openSync, readdirSync } from "node:fs";
+import { accessSync, constants, existsSync, openSync, readdirSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
+import { constants as osConstants } from "node:os";
 import { text } from "node:stream/consumers";
+import koffi from "koffi";
 import { acceptPassedOn } from "../../src/host/air-gap/accept-passed-on.ts";
 import { forwardBackends } from "../../src/host/air-gap/forward.ts";
 import { isAirGapped } from "../../src/host/air-gap/is-air-gapped.ts";
@@ -90,7 +92,42 @@ const families = readdirSync("/proc/self/fd")
   });
 await acceptPassedOn(inherited, task.opened);
 
+const libc = koffi.load(null);
+const openFamily = libc.func("int socket(int, int, int)");
+const openPair = libc.func("int socketpair(int, int, int, _Out_ int *)");
+const control = libc.func("ioctl", "int", ["int", "unsigned long", "void *"]);
+const systemCall = libc.func("syscall", "long", ["long", "long", "void *"]);
+const errnoName = (): string => {
+  const code = koffi.errno();
+  return Object.entries(osConstants.errno).find(([, value]) => value === code)?.[0] ?? String(code);
+};
+const family = (number: number): string =>
+  openFamily(number, 1, 0) < 0 && openFamily(number, 2, 0) < 0 ? errnoName() : "allowed";
+
+/** What the kernel says of changing each. */
+const controlGroups = (): readonly string[] =>
+  (existsSync("/sys/fs/cgroup") ? ["", ...readdirSync("/sys/fs/cgroup")] : []).map((name) => {
+    try {
+      accessSync(`/sys/fs/cgroup/${name}`, constants.W_OK);
+      return "allowed";
+    } catch (thrown) {
+      return codeOf(thrown);
+    }
+  });
+
 const results = {
+  // AF_UNIX, IPv4, IPv6 and netlink; then VSOCK, ALG, PACKET, KEY, TIPC, BLUETOOTH, CAN and one that is not there yet.
+  families: [1, 2, 10, 16].map(family),
+  otherFamilies: [40, 38, 17, 15, 30, 31, 29, 63].map(family),
+  pairs: [1, 30].map((number) => (openPair(number, 1, 0, [0, 0]) < 0 ? errnoName() : "allowed")),
+  typing: [0x5412, 0x541c].map((request) =>
+    control(0, request, Buffer.from("x")) < 0 ? errnoName() : "allowed",
+  ),
+  // By the high bits the kernel does not know it from the plain one.
+  typingByHighBits: control(0, 0x1_0000_5412, Buffer.from("x")) < 0 ? errnoName() : "allowed",
+  queue: systemCall(425, 1, Buffer.alloc(120)) < 0 ? errnoName() : "allowed",
+  devices: await attempt(async () => openSync("/sys/kernel/uevent_helper", "w")),
+  controlGroups: controlGroups(),
   isAirGapped: isAirGapped(),
   tcpToTheMachine: await attempt(() => connect({ host: "127.0.0.1", port: task.tcp })),
   tcpElsewhere: await attempt(() => connect({ host: ELSEWHERE, port: 80 })),
@@ -114,7 +151,7 @@ const results = {
   networkOfTheFirst: await attempt(async () => openSync("/proc/1/ns/net", "r")),
   // As root: another user has processes outside whose sockets it could take.
   anotherUser: await attempt(async () => process.setuid?.(65_533)),
-  families,
+  inherited: families,
   services: readdirSync("/run"),
   backend: await attempt(throughBackend),
   sandboxInside: await attempt(async () => (await confinement({ memoryMb: 512, cpuShare: 0.5 })).tier),

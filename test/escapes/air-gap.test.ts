@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
+import { accessSync, constants, existsSync, readdirSync } from "node:fs";
 import { createConnection, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
@@ -149,9 +150,35 @@ it("REQ-I10 a socket of the machine's network is never handed inside", async () 
 });
 
 it("REQ-I10 no descriptor inside belongs to the machine's network, and root has not become another user", () => {
-  expect(results["families"]).toEqual([]);
+  expect(results["inherited"]).toEqual([]);
   // EINVAL where only one user is mapped.
   expect(results["anotherUser"]).toMatch(/^(?:EPERM|EINVAL)$/);
+});
+
+it("REQ-I10 there are no sockets but those that a network namespace holds, by whichever call they are made", () => {
+  expect(results["families"]).toEqual(["allowed", "allowed", "allowed", "allowed"]);
+  expect(results["otherFamilies"]).toEqual(Array(8).fill("EAFNOSUPPORT"));
+  expect(results["pairs"]).toEqual(["allowed", "EAFNOSUPPORT"]);
+  expect(results["queue"]).toBe("ENOSYS");
+});
+
+it("REQ-I10 nothing can be typed into a terminal outside", () => {
+  expect(results["typing"]).toEqual(["EPERM", "EPERM"]);
+  expect(results["typingByHighBits"]).toBe("EPERM");
+});
+
+it("REQ-I10 the kernel's devices are read-only, and control groups are not", () => {
+  expect(results["devices"]).toMatch(/^(?:EROFS|ENOENT|EACCES)$/);
+  const groups = existsSync("/sys/fs/cgroup") ? ["", ...readdirSync("/sys/fs/cgroup")] : [];
+  const outside = groups.map((name) => {
+    try {
+      accessSync(`/sys/fs/cgroup/${name}`, constants.W_OK);
+      return "allowed";
+    } catch (thrown) {
+      return String((thrown as NodeJS.ErrnoException).code);
+    }
+  });
+  expect(results["controlGroups"]).toEqual(outside);
 });
 
 it("REQ-I10 the front can be confined inside", () => {

@@ -260,3 +260,37 @@ it.each([
       );
   },
 );
+
+it("REQ-O5 FAIL-J11 what follows the last record of a killed process is reported, byte by byte", async () => {
+  const stand = auditStand();
+  const killed = stand.open();
+  for (let i = 1; i <= 3; i++) killed.record(auditEntry(i));
+  const [name = ""] = stand.files();
+  const path = join(stand.records, name);
+  const original = readFileSync(path, "utf8");
+  const { chain, seq, mac } = JSON.parse(original.trimEnd().split("\n").at(-1) ?? "");
+  const forged = `{"chain":"${chain}","seq":${seq + 1},"prev":"${mac}","time":"2026-11-18T00:00:00.000Z","kind":"call","tool":"linux_fs_delete","outcome":"ok"`;
+  const verifyWith = (added: string) => {
+    writeFileSync(path, original + added);
+    return stand.verify();
+  };
+  for (const added of [
+    forged.padEnd(3000, "x"),
+    `${forged},"x":"${"y".repeat(65_536)}`,
+    `${forged},"mac":"${mac}"}`,
+    `${forged}}`,
+    "x",
+    `${forged}\n${forged}`,
+  ])
+    expect(await verifyWith(added), added.slice(0, 200)).toMatchObject({
+      ok: false,
+      unproven: [],
+      problems: [{ file: `.llmc/audit/${name}`, what: "changed" }],
+    });
+  for (const added of [forged, `${forged},"x":"${"é".repeat(1000)}`, forged.slice(0, 10)])
+    expect(await verifyWith(added)).toMatchObject({
+      ok: true,
+      unproven: [{ file: `.llmc/audit/${name}`, bytes: Buffer.byteLength(added) }],
+    });
+  expect(await verifyWith("")).toMatchObject({ ok: true, unproven: [] });
+});

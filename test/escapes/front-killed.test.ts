@@ -248,24 +248,28 @@ describe("FAIL-D7 REQ-I9 the core is killed under load", () => {
   });
 });
 
-describe("REQ-I4 REQ-I9 the core is gone, and the user is still there", () => {
-  test("what they never want to be asked again is not asked; what they allowed for the session is", async () => {
+/** Calls a program that is not allowed; whoever is asked gives the answer. Resolves to the number of questions. */
+const runAsking = (server: ServerProcess) => {
+  const questions = (): readonly Message[] =>
+    server.messages.filter(({ method }) => method === "elicitation/create");
+  return async (program: string, grant: string): Promise<number> => {
+    const before = questions().length;
+    const id = server.askTool("run_cmd", { command: `${program} --version` });
+    const wasAsked = (): boolean => questions().length > before;
+    await server.until(() => wasAsked() || server.answersTo(id).length > 0, "a question or the answer");
+    const question = questions()[before];
+    if (question !== undefined)
+      server.send({ id: question.id, result: { action: "accept", content: { grant } } });
+    await server.toolResult(id);
+    return questions().length - before;
+  };
+};
+
+describe("REQ-I4 REQ-I9 what the user said, and what becomes of it", () => {
+  test("when the core is gone: what they never want to be asked again is not asked; what they allowed for the session is", async () => {
     await using setup = await start({ capabilities: { elicitation: {} } });
     const { server } = setup;
-    const questions = (): readonly Message[] =>
-      server.messages.filter(({ method }) => method === "elicitation/create");
-    /** Calls a program that is not allowed; whoever is asked gives the answer. */
-    const run = async (program: string, grant: string): Promise<number> => {
-      const before = questions().length;
-      const id = server.askTool("run_cmd", { command: `${program} --version` });
-      const wasAsked = (): boolean => questions().length > before;
-      await server.until(() => wasAsked() || server.answersTo(id).length > 0, "a question or the answer");
-      const question = questions()[before];
-      if (question !== undefined)
-        server.send({ id: question.id, result: { action: "accept", content: { grant } } });
-      await server.toolResult(id);
-      return questions().length - before;
-    };
+    const run = runAsking(server);
     expect(await run("uname", "never")).toBe(1);
     expect(await run("hostname", "session")).toBe(1);
     expect([await run("uname", "once"), await run("hostname", "once")]).toEqual([0, 0]);
@@ -273,6 +277,22 @@ describe("REQ-I4 REQ-I9 the core is gone, and the user is still there", () => {
     process.kill(core, "SIGKILL");
     await server.call("read_file", { path: "a.txt" });
     expect(coreOf(server)).not.toBe(core);
+    expect([await run("uname", "once"), await run("hostname", "once")]).toEqual([0, 1]);
+  });
+
+  test("when a front has ended by itself, who may not have been the user's: the same; when it was replaced, all of it stays", async () => {
+    await using setup = await start({ capabilities: { elicitation: {} } });
+    const { server } = setup;
+    const run = runAsking(server);
+    expect(await run("uname", "never")).toBe(1);
+    expect(await run("hostname", "session")).toBe(1);
+    const replaced = frontOf(server);
+    server.process.kill("SIGHUP");
+    await server.until(() => server.stderr.includes("the front was replaced"), "another front");
+    expect(frontOf(server)).not.toBe(replaced);
+    expect([await run("uname", "once"), await run("hostname", "once")]).toEqual([0, 0]);
+    process.kill(frontOf(server) ?? 0, "SIGKILL");
+    await server.until(() => server.stderr.includes("is started again"), "another front");
     expect([await run("uname", "once"), await run("hostname", "once")]).toEqual([0, 1]);
   });
 });

@@ -7,6 +7,7 @@ import { LlmcError } from "../../base/error.ts";
 import { spawnSealed } from "../confine/spawn-sealed.ts";
 import { isInetSocket } from "../net/socket-family.ts";
 import { findSystemProgram } from "../os/system-programs.ts";
+import { airGapFilter } from "./gap-filter.ts";
 
 export interface AirGapProgram {
   readonly argv: readonly [string, ...string[]];
@@ -51,6 +52,8 @@ const KEPT_CAPABILITIES = [
   "CAP_SETFCAP",
 ];
 
+const CONTROL_GROUPS = "/sys/fs/cgroup";
+
 const isRealFolder = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
@@ -60,9 +63,21 @@ const rootArgs: readonly string[] = [
   ...KEPT_CAPABILITIES.flatMap((name) => ["--cap-add", name]),
 ];
 
+/**
+ * To root, the kernel's devices stay writable there without any power, and one of their settings names a program that runs
+ * outside (uevent_helper). Control groups are made below it. `/proc/sys` cannot be covered: the kernel then lets no sandbox
+ * inside have a /proc of its own.
+ */
+const deviceArgs = (): readonly string[] => [
+  ...["--ro-bind", "/sys", "/sys"],
+  ...(existsSync(CONTROL_GROUPS) ? ["--dev-bind", CONTROL_GROUPS, CONTROL_GROUPS] : []),
+];
+
 /** Descriptors of bubblewrap beside those of the program. */
 interface Descriptors {
   readonly status: number;
+  /** Where it reads the filter of system calls; undefined where there is none for the machine. */
+  readonly filter: number | undefined;
   /** For root: where bubblewrap names the process whose users are to be mapped, and where it waits for that. */
   readonly mapping: { readonly info: number; readonly block: number } | undefined;
 }
@@ -101,6 +116,7 @@ const airGapArgs = (
   "--dev-bind",
   "/",
   "/",
+  ...(isRealFolder("/sys") ? deviceArgs() : []),
   ...userNamespaceArgs(descriptors),
   ...SERVICE_FOLDERS.filter(isRealFolder).flatMap((path) => ["--tmpfs", path]),
   ...PROGRAM_FOLDERS.filter((path) => existsSync(path)).flatMap((path) => ["--ro-bind", path, path]),
@@ -109,6 +125,7 @@ const airGapArgs = (
   cwd,
   "--json-status-fd",
   String(descriptors.status),
+  ...(descriptors.filter === undefined ? [] : ["--seccomp", String(descriptors.filter)]),
   "--",
   ...argv,
 ];
@@ -137,11 +154,15 @@ export const enterAirGap = async (
   const inet = program.stdio.find((one) => typeof one === "number" && isInetSocket(one));
   if (inet !== undefined) throw refuseSocket();
   const status = program.stdio.length;
-  const mapping = process.getuid?.() === 0 ? { info: status + 1, block: status + 2 } : undefined;
-  const args = airGapArgs(program, { status, mapping });
+  const rules = airGapFilter();
+  const filter = rules && status + 1;
+  const next = filter === undefined ? status + 1 : status + 2;
+  const mapping = process.getuid?.() === 0 ? { info: next, block: next + 1 } : undefined;
+  const args = airGapArgs(program, { status, filter, mapping });
+  const pipes = [filter, mapping?.info, mapping?.block].filter((one) => one !== undefined);
   // A connection that was left open outside would still be one in here.
   const child = spawnSealed(bwrap, args, {
-    stdio: [...program.stdio, "pipe", ...(mapping === undefined ? [] : ["pipe" as const, "pipe" as const])],
+    stdio: [...program.stdio, "pipe", ...pipes.map(() => "pipe" as const)],
     env: program.env,
     cwd: "/",
   });
@@ -149,6 +170,7 @@ export const enterAirGap = async (
   const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
   exited.catch(() => undefined);
   if (child.pid === undefined) throw refuse((await once(child, "error"))[0]);
+  if (filter !== undefined) (child.stdio[filter] as Writable).on("error", () => {}).end(rules);
   const reported = buffer(report);
   const [first] = (await Promise.race([once(report, "data"), exited])) as [Buffer | number | null];
   const pid = first instanceof Buffer ? /"child-pid": (\d+)/.exec(String(first))?.[1] : undefined;

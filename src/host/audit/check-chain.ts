@@ -2,13 +2,13 @@ import { isMissing } from "../../base/system-error.ts";
 import { ARCHIVE, createArchiveReader } from "../../observe/audit/archive.ts";
 import {
   createChainReader,
-  isTornRecord,
   type Link,
   type Problem,
   problem,
   readRecord,
 } from "../../observe/audit/chain.ts";
 import type { Head } from "../../observe/audit/head.ts";
+import { isTornRecord } from "../../observe/audit/torn-record.ts";
 import { readHead } from "./heads.ts";
 import { fileName, NotOurFile, readLines } from "./record-files.ts";
 import type { AuditStore } from "./store.ts";
@@ -30,8 +30,8 @@ export interface CheckedChain {
   readonly vouched: number;
   readonly files: readonly string[];
   readonly last: Link;
-  /** The beginning of a record that a killed process left. */
-  readonly torn: string;
+  /** Bytes after the last record that look like the beginning of one, as a killed process leaves it: nothing proves them. */
+  readonly tornBytes: number;
 }
 
 interface Progress {
@@ -42,7 +42,7 @@ interface Progress {
   readonly files: string[];
   /** The last line that was read, of the last file. */
   line: number;
-  torn: string;
+  torn: { readonly piece: string; readonly bytes: number };
   /** The number of the record that was missing where the first problem is. */
   missing: number | undefined;
 }
@@ -77,10 +77,14 @@ const readPart = (store: AuditStore, head: Head, part: number, progress: Progres
     progress.missing = progress.reader.last.seq + 1;
     return flaw.what === "removed";
   };
-  const { rest } = readLines(`${store.records?.at}/${name}`, visit, isTail ? head.bytes : undefined);
+  const { rest, restBytes } = readLines(
+    `${store.records?.at}/${name}`,
+    visit,
+    isTail ? head.bytes : undefined,
+  );
   progress.files.push(name);
   progress.line = last;
-  if (progress.found === undefined) progress.torn = rest;
+  if (progress.found === undefined) progress.torn = { piece: rest, bytes: restBytes };
   // After a gap the search goes on for what should have been there.
   return progress.found === undefined ? rest === "" : progress.found.what === "removed";
 };
@@ -123,8 +127,11 @@ const judgeEnd = (store: AuditStore, head: Head, progress: Progress): Problem | 
       "cut",
       `records ${last.seq + 1} to ${head.last.seq} of the chain ${chain} are missing at its end`,
     );
-  if (torn !== "" && (head.closed || !isTornRecord(torn, chain, last)))
-    return problem("changed", "something that is not a record follows the last one");
+  if (torn.bytes > 0 && (head.closed || !isTornRecord(store.sign, torn, chain, last)))
+    return problem(
+      "changed",
+      `${torn.bytes} bytes that are not a record, nor the beginning of one, follow the last one`,
+    );
   if (last.seq === head.last.seq) return undefined;
   const now = readHead(store, chain);
   const known = now === undefined || now === "damaged" ? head : now;
@@ -149,7 +156,7 @@ export const checkChain = (store: AuditStore, head: Head): CheckedChain => {
     vouched: 0,
     files: [],
     line: 0,
-    torn: "",
+    torn: { piece: "", bytes: 0 },
     missing: undefined,
   };
   readParts(store, head, progress);
@@ -160,5 +167,5 @@ export const checkChain = (store: AuditStore, head: Head): CheckedChain => {
     if (flaw !== undefined) progress.found = { file, line: progress.line + 1, ...flaw };
   }
   const { found, records, vouched, torn } = progress;
-  return { problem: found, records, vouched, files, last: reader.last, torn };
+  return { problem: found, records, vouched, files, last: reader.last, tornBytes: torn.bytes };
 };

@@ -80,6 +80,7 @@ const linesOf = (bytes: Buffer): readonly string[] => {
 export interface ReadLines {
   /** What follows the last line feed, as far as it was read. */
   readonly rest: string;
+  readonly restBytes: number;
   /** Whether `visit` wanted to see everything. */
   readonly complete: boolean;
 }
@@ -105,11 +106,12 @@ export const readLines = (
       const whole = length === 0 ? 0 : end;
       const isOversize = whole === 0 && length === CHUNK_BYTES;
       const lines = isOversize ? [buffer.toString("latin1")] : linesOf(buffer.subarray(0, whole));
-      for (const line of lines) if (!visit(line, ++number)) return { rest: "", complete: false };
+      for (const line of lines)
+        if (!visit(line, ++number)) return { rest: "", restBytes: 0, complete: false };
       const used = isOversize ? length : whole;
       buffer.copyWithin(0, used, length);
       kept = length - used;
-      if (count === 0) return { rest: decode(buffer.subarray(0, kept)), complete: true };
+      if (count === 0) return { rest: decode(buffer.subarray(0, kept)), restBytes: kept, complete: true };
     }
   } finally {
     closeSync(fd);

@@ -9,8 +9,11 @@ export interface AuditReport {
   readonly chains: number;
   readonly files: number;
   readonly records: number;
-  /** Records of killed processes that were not written to their end. */
-  readonly torn: number;
+  /**
+   * What follows the last record of a killed process and looks like the beginning of the next one: it was being written then,
+   * or somebody added it.
+   */
+  readonly unproven: readonly { readonly file: string; readonly bytes: number }[];
   /** Files of other keys, which cannot be judged with this one. */
   readonly others: number;
   /** By file, the first problem of each chain. */
@@ -24,7 +27,9 @@ const verifyStore = (store: QuietStore): AuditReport => {
     chains: chains.length,
     files: new Set(chains.flatMap(({ files }) => files)).size,
     records: chains.reduce((sum, { records }) => sum + records, 0),
-    torn: chains.filter(({ torn }) => torn !== "").length,
+    unproven: chains
+      .filter(({ problem, tornBytes }) => problem === undefined && tornBytes > 0)
+      .map(({ files, tornBytes }) => ({ file: `${RECORDS}/${files.at(-1)}`, bytes: tornBytes })),
     others: otherFiles(store),
     problems: problems.map((one) => ({
       ...one,

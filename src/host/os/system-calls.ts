@@ -254,6 +254,12 @@ export const callsNamed = (names: string): readonly CallName[] =>
 export const CLONE_THREAD = 0x10000;
 export const O_ACCMODE = 0o3;
 export const AF_UNIX = 1;
+/** IPv4 and IPv6. */
+export const INET_FAMILIES = [2, 10];
+/** By which programs ask for the machine's addresses. */
+export const AF_NETLINK = 16;
+/** TIOCSTI and TIOCLINUX: what they put into a terminal counts as typed there. */
+export const TERMINAL_REQUESTS = [0x5412, 0x541c];
 /** The bits of a socket's type; the others are flags. */
 export const SOCKET_KINDS = 0xf;
 export const SOCK_STREAM = 1;

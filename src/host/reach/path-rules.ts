@@ -2,6 +2,7 @@ import { realpathSync, type Stats, statSync } from "node:fs";
 import { posix } from "node:path";
 import { isBelowOneOf } from "../../base/paths.ts";
 import { type PathRules, STATE_DIR } from "../../policy/paths.ts";
+import type { GrantedPath } from "../../policy/permit.ts";
 import { realOrFuture } from "../own-files/real-or-future.ts";
 
 /** The target of a path; undefined if it does not exist. */
@@ -35,6 +36,8 @@ export const cacheByList = <T>(
 /** The path rules, and where llmc keeps what is its own; `userDirs` are the user's folders as they are written. */
 export interface PlacedRules {
   readonly rules: PathRules;
+  /** The configured roots alone, real and as they are written. */
+  readonly ownRoots: readonly string[];
   readonly stateDirs: readonly string[];
   readonly userDirs: readonly string[];
 }
@@ -43,6 +46,7 @@ export const createPathRules = (
   workspace: string,
   roots: () => readonly string[],
   userDirs: () => readonly string[] = () => [],
+  granted: readonly GrantedPath[] = [],
 ): (() => PlacedRules) => {
   const writtenWorkspace = posix.resolve(workspace);
   const realWorkspace = realOrFuture(writtenWorkspace);
@@ -54,14 +58,17 @@ export const createPathRules = (
       const known = new Set(paths);
       return paths.filter((path) => !isBelowOneOf(path, known));
     };
-    const roots = withoutNested(all).map(realOrFuture);
+    const roots = withoutNested(withoutNested(all).map(realOrFuture));
+    // Nested roots add nothing to what can be read, but they still count as roots when something is moved or removed.
+    const writtenRoots = [...new Set([...all, ...all.map(realOrFuture)])];
     return {
       rules: {
         workspace: realWorkspace,
-        roots: withoutNested(roots),
-        // Nested roots add nothing to what can be read, but they still count as roots when something is moved or removed.
-        writtenRoots: [...new Set([...all, ...all.map(realOrFuture)])],
+        // What was granted is not resolved again: it is what was decided on.
+        roots: [...roots, ...granted.map(({ realPath }) => realPath)],
+        writtenRoots: [...writtenRoots, ...granted.flatMap(({ path, realPath }) => [path, realPath])],
       },
+      ownRoots: [...roots, ...writtenRoots],
       // Itself, and where it leads if the operator made it a link.
       stateDirs: [stateDir, realOrFuture(stateDir)],
       userDirs: userDirs().flatMap((path) => [path, realOrFuture(path)]),

@@ -11,6 +11,7 @@ import {
   type PathRefusal,
   type PathRules,
 } from "../../policy/paths.ts";
+import type { GrantedPaths } from "../../policy/permit.ts";
 import {
   type FoundFile,
   isConfigName,
@@ -40,6 +41,8 @@ export interface ReachOptions {
   readonly workspace: string;
   /** Relative to the workspace or absolute. */
   readonly roots: () => readonly string[];
+  /** What one call may read besides them. */
+  readonly granted?: GrantedPaths;
   /** Globs of names whose content is withheld. */
   readonly denylist: () => readonly string[];
   /** Files and folders that are obeyed, by entry of the table; relative to the workspace or absolute. */
@@ -185,7 +188,7 @@ const noGlobs = (): readonly string[] => [];
 export const createReach = (options: ReachOptions): CallerReach => {
   const userDirs = (): readonly string[] =>
     (options.obeyedPaths?.().user ?? []).map((path) => posix.resolve(options.workspace, path));
-  const currentRules = createPathRules(options.workspace, options.roots, userDirs);
+  const currentRules = createPathRules(options.workspace, options.roots, userDirs, options.granted?.paths);
   const currentDenylist = cacheByList(options.denylist, compileDenylist);
   const currentSecrets = cacheByList(options.denylist, (globs) =>
     compileDenylist(globs.filter((glob) => !PART_OF_NAME.test(glob))),
@@ -200,7 +203,7 @@ export const createReach = (options: ReachOptions): CallerReach => {
   const locate = options.locate ?? (canLocateByDescriptor() ? createLocateByDescriptor() : locateByName);
 
   const current = (): Reach => {
-    const { rules, stateDirs, userDirs } = currentRules();
+    const { rules, ownRoots, stateDirs, userDirs } = currentRules();
     const denies = currentDenylist();
     const isNamedSecret = currentSecrets();
     const isStartupName = currentStartup();
@@ -237,15 +240,22 @@ export const createReach = (options: ReachOptions): CallerReach => {
       const closed = judgeRead(path, "tools", reachRules, what, file);
       return closed === undefined ? undefined : readRefusal(closed);
     };
+    /** Inside the roots, policy has no say about single files. */
+    const refuseForbidden = (path: string): PathRefusal | undefined =>
+      options.granted !== undefined && !insideRoots(path, ownRoots) && options.granted.forbids(path)
+        ? "policy"
+        : undefined;
     return {
       rules,
       gitDirectories: currentGit(),
       locate,
       isWithheld,
       refuseRead: (realPath, what, file) =>
-        (what === "content of a seen name" ? undefined : judgeReal(realPath, rules)) ??
-        refuseClosed(realPath, what, file),
-      refuseWritten: (path) => judgeWritten(path, rules) ?? refuseClosed(path, "name"),
+        (what === "content of a seen name"
+          ? undefined
+          : (judgeReal(realPath, rules) ?? refuseForbidden(realPath))) ?? refuseClosed(realPath, what, file),
+      refuseWritten: (path) =>
+        judgeWritten(path, rules) ?? refuseForbidden(path) ?? refuseClosed(path, "name"),
       hasWithheldName,
       isObeyedFile: (file) => options.obeyedFiles?.has(file) === true,
       isSecret: (realPath) => isNamed(isNamedSecret, realPath),

@@ -10,15 +10,16 @@ export interface Link {
 /** Before the first record of a chain. */
 export const GENESIS: Link = { seq: 0, mac: "" };
 
-const MAC_CHARS = 43;
-const MAC_KEY = ',"mac":"';
+export const MAC_CHARS = 43;
+export const MAC_KEY = ',"mac":"';
 const END = '"}';
 const TAIL_CHARS = MAC_KEY.length + MAC_CHARS + END.length;
 
 /** Chain, number and predecessor come first and in one form, so that they are read without parsing the record. */
 const HEAD = /^\{"chain":"([0-9a-z-]{1,64})","seq":([1-9]\d{0,15}),"prev":"([\w-]{0,43})",/;
 
-const startOf = (chain: string, { seq, mac }: Link): string =>
+/** How the record after a link begins. */
+export const startOf = (chain: string, { seq, mac }: Link): string =>
   `{"chain":"${chain}","seq":${seq + 1},"prev":"${mac}",`;
 
 /** The line of the next record, without its line feed. `fields` is a JSON object with at least one member. */
@@ -48,12 +49,6 @@ export const readRecord = (sign: Sign, line: string): SignedRecord | undefined =
   if (line.slice(end, end + MAC_KEY.length) !== MAC_KEY || !line.endsWith(END)) return undefined;
   // Whoever can compare times here has the files, and could try signatures without us.
   return sign(line.slice(0, end)) === mac ? { chain, seq: Number(seq), prev, mac } : undefined;
-};
-
-/** Whether a piece of a line can be the beginning of the record after `link`, as a killed process leaves it. */
-export const isTornRecord = (piece: string, chain: string, link: Link): boolean => {
-  const start = startOf(chain, link);
-  return piece.startsWith(start) || start.startsWith(piece);
 };
 
 export type Flaw = "changed" | "removed" | "reordered" | "cut" | "foreign" | "unsealed";

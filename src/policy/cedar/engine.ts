@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import type { EntityJson } from "@cedar-policy/cedar-wasm/nodejs";
 import { DEFAULT_POLICIES, OPEN_POLICY } from "./default-policies.ts";
 import {
@@ -32,6 +33,12 @@ export type Compilation =
 
 const LABEL_NAMES = Object.keys(LABELS) as readonly (keyof typeof LABELS)[];
 
+/** What a policy names with `in`: a folder, with everything in it. */
+const foldersAbove = (path: string): readonly string[] => {
+  const above = posix.dirname(path);
+  return above === path || !path.startsWith("/") ? [] : [above, ...foldersAbove(above)];
+};
+
 /** Entities cannot be kept by Cedar, so each call passes the two that matter. */
 const entitiesOf = ({ principal, resource }: PolicyRequest): EntityJson[] => [
   {
@@ -42,7 +49,7 @@ const entitiesOf = ({ principal, resource }: PolicyRequest): EntityJson[] => [
   {
     uid: { type: resource.type, id: resource.id },
     attrs: attributesIn(RESOURCES[resource.type], resource),
-    parents: [],
+    parents: resource.type === "File" ? foldersAbove(resource.id).map((id) => ({ type: "File", id })) : [],
   },
 ];
 

@@ -11,8 +11,8 @@ export type Judgement =
     };
 
 /** Whether something forbids it, or it could not be decided; otherwise nothing permits it. */
-const isForbidden = ({ allowed, policies, failure }: PolicyDecision): boolean =>
-  !allowed && (policies.length > 0 || failure !== undefined);
+export const isForbidden = ({ allowed, policies, failure, brokenAt }: PolicyDecision): boolean =>
+  !allowed && (policies.length > 0 || failure !== undefined || brokenAt !== undefined);
 
 /**
  * The first request has to be permitted. The others are about the same thing under another name: what forbids that forbids

@@ -30,7 +30,9 @@ export const policySchema = (actions: readonly PolicyAction[]): string =>
     `type Context = ${record(CONTEXT)};`,
     `entity ${LABEL_TYPES};`,
     `entity Principal in [${LABEL_TYPES}] ${record(PRINCIPAL)};`,
-    ...Object.entries(RESOURCES).map(([type, attributes]) => `entity ${type} ${record(attributes)};`),
+    ...Object.entries(RESOURCES).map(
+      ([type, attributes]) => `entity ${type}${type === "File" ? " in [File]" : ""} ${record(attributes)};`,
+    ),
     ...ACTION_GROUPS.map((group) => `action ${JSON.stringify(group)};`),
     ...actions.map(({ name, groups, about }) => {
       const parents = groups.map((group) => `Action::${JSON.stringify(group)}`).join(", ");

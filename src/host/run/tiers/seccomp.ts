@@ -20,13 +20,16 @@ import {
   when,
 } from "../../os/bpf.ts";
 import {
+  AF_NETLINK,
   AF_UNIX,
   type CallName,
   CLONE_THREAD,
   callsNamed,
+  INET_FAMILIES,
   O_ACCMODE,
   SOCK_STREAM,
   SOCKET_KINDS,
+  TERMINAL_REQUESTS,
 } from "../../os/system-calls.ts";
 
 /**
@@ -71,12 +74,7 @@ interface LandlockGaps {
 
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
 const NAMESPACES = 0x7e020000;
-const TERMINAL_REQUESTS = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
 const RLIMIT_RTTIME = 15;
-/** IPv4 and IPv6. */
-const FREE_FAMILIES = [2, 10];
-/** By which programs ask for the machine's addresses. */
-const AF_NETLINK = 16;
 /** Set-user-ID and set-group-ID. */
 const SPECIAL_BITS = 0o6000;
 const O_CREAT = 0o100;
@@ -136,7 +134,7 @@ const noSpecialFiles = (): Rules =>
  */
 const networkFamilies = (): Instruction[] => [
   ...refuseValues(0, [AF_UNIX], EACCES),
-  ...FREE_FAMILIES.flatMap((family) => when(JUMP_EQUAL, family, [give(ALLOW)])),
+  ...INET_FAMILIES.flatMap((family) => when(JUMP_EQUAL, family, [give(ALLOW)])),
   ...unless(JUMP_EQUAL, AF_NETLINK, [give(EAFNOSUPPORT)]),
   // Of netlink, routes and addresses alone.
   load(argument(2)),
