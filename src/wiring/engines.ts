@@ -257,15 +257,8 @@ export const createEngines = async (parts: EngineParts) => {
   });
   const rlm = openRlm({ ...parts, userState: folders.state, interpreters, locks });
   await recover(writing, log);
-  const ports: EnginePorts = {
-    ...pathPortsOf(main),
-    envelope,
-    processes,
-    retrieval,
-    programs,
-    rlm,
-    knowledge: knowledge.port,
-  };
+  const shared = { envelope, processes, retrieval, programs, rlm, knowledge: knowledge.port };
+  const ports: EnginePorts = { ...pathPortsOf(main), ...shared };
   return {
     ...ports,
     /** The same for linux_* tools, which may have roots of their own. */
