@@ -14,7 +14,6 @@ import { tokenCounter } from "../host/os/token-counter.ts";
 import { createDisk, type Disk } from "../host/own-files/disk.ts";
 import { identitiesOf } from "../host/own-files/start-cache.ts";
 import { createWorkspaceFiles } from "../host/own-files/workspace-files.ts";
-import { realPathOf } from "../host/reach/real-path.ts";
 import type { LiveWriters } from "../host/run/live-writers.ts";
 import type { AuditTrail } from "../observe/audit/entry.ts";
 import type { LiveLog } from "../observe/log.ts";
@@ -192,7 +191,7 @@ const portsFrom =
     main: lazyPorts({ server }, load),
     linux: lazyPorts({ server }, async () => (await load()).linux()),
     outside: (kind, granted) => lazyPorts({ server }, async () => (await load()).outside(kind, granted)),
-    realPathOf,
+    realPathOf: async (path) => (await import("../host/reach/real-path.ts")).realPathOf(path),
   });
 
 export const createApp = async (request: AppRequest): Promise<App> => {
@@ -216,7 +215,6 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     settings: memoize(config, ({ mcp }) => auditSettings(mcp.audit)),
     log,
   });
-  void trail.announceRefusal().catch(() => {});
   const refusals = createRefusals({ audit: trail, log, now });
   const maxCacheBytes = () => config().mcp.performance.cache_size_mb * 1024 * 1024;
   const caches = createCaches({ maxBytes: maxCacheBytes, now });

@@ -12,17 +12,25 @@ interface AuditParts {
 }
 
 export interface ClosableAuditTrail extends AuditTrail {
-  /** Logs at the start why no call will be recorded, where the workspace has brought something in the place of the trail. */
-  announceRefusal(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The audit trail, loaded with the first call: it needs parts of Node that a start does without. */
+/**
+ * The audit trail, loaded soon after the start or with the first call: it needs parts of Node that a start does without. Then
+ * the log also says why no call will be recorded, where the workspace has brought something in the place of the trail.
+ */
 export const createAudit = ({ root, userState, settings, log }: AuditParts): ClosableAuditTrail => {
   let trail: LocalAuditTrail | undefined;
   let loading: Promise<void> | undefined;
   const load = async (): Promise<void> => {
     const { createAuditTrail } = await import("../host/audit/audit-trail.ts");
+    const { refusedRecords } = await import("../host/audit/store.ts");
+    const refused = refusedRecords({ workspace: root, userState });
+    if (refused !== undefined)
+      log.error(
+        { reason: refused.message, fix: refused.hint ?? "" },
+        "calls will be refused: they cannot be recorded",
+      );
     trail = createAuditTrail({
       workspace: root,
       userState,
@@ -51,16 +59,6 @@ export const createAudit = ({ root, userState, settings, log }: AuditParts): Clo
     recordRead: (make) => loaded()?.recordRead(make),
     missed: () => trail?.missed() ?? 0,
     check: () => trail?.check(),
-    announceRefusal: async () => {
-      if (!settings().enabled) return;
-      const { refusedRecords } = await import("../host/audit/store.ts");
-      const refused = refusedRecords({ workspace: root, userState });
-      if (refused !== undefined)
-        log.error(
-          { reason: refused.message, fix: refused.hint ?? "" },
-          "calls will be refused: they cannot be recorded",
-        );
-    },
     close: async () => {
       await loading;
       await trail?.close();

@@ -136,7 +136,7 @@ describe.each(PEERS)(
       const { shown, results } = await run("date", [grant("once")]);
       expect(results).toEqual([ran, refused]);
       expect(shown).toHaveLength(2);
-      expect(shown[0]).toContain('command: "date --version"');
+      expect(shown[0]).toContain('"command": "date --version"');
     });
 
     test("accepts without content: that is once", async () => {

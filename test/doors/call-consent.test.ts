@@ -25,7 +25,7 @@ describe("REQ-I5: llmc call asks the person at the terminal", () => {
   test("yes counts for this call, no and an empty line refuse it", async () => {
     const root = tempWorkspace();
     const yes = await answer(root, "y\n");
-    expect(yes.before).toMatch(/command: "date .*"\s+"date" is "\/\S+\/date", which is not among/);
+    expect(yes.before).toMatch(/"command": "date .*"\s+"date" is "\/\S+\/date", which is not among/);
     expect(yes).toMatchObject({ after: expect.stringMatching(RAN), code: 0 });
     for (const keys of ["n\n", "\n"]) {
       const no = await answer(root, keys);
