@@ -89,7 +89,7 @@ export interface SourceOptions {
   readonly network: SourceNetwork | undefined;
   readonly maxDocumentBytes: number;
   readonly maxDocuments: number;
-  /** For one download, from its first packet to its last. */
+  /** For one download, from its first packet to its last, and for one document of a repository. */
   readonly timeoutMs: number;
 }
 

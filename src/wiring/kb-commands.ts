@@ -13,7 +13,6 @@ import type { Invocation } from "./invocation.ts";
 const MAX_PACK_BYTES = 2 ** 31 - 1;
 const MAX_QUESTION_BYTES = 64 * 1024 * 1024;
 const MAX_DOCUMENTS = 1_000_000;
-const DOWNLOAD_TIMEOUT_MS = 60_000;
 /** Confined processes that parse documents. */
 const READERS = 2;
 
@@ -58,7 +57,7 @@ const sourceOptionsOf = (app: App): SourceOptions => {
     network: security.air_gapped_mode ? undefined : { privateHosts: kb.private_hosts },
     maxDocumentBytes: kb.max_document_mb * 1024 * 1024,
     maxDocuments: MAX_DOCUMENTS,
-    timeoutMs: DOWNLOAD_TIMEOUT_MS,
+    timeoutMs: kb.document_timeout_seconds * 1000,
   };
 };
 

@@ -22,13 +22,33 @@ const failureOf = (kind: Exclude<TreeRead["kind"], "bytes">, maxBytes: number): 
     : new LlmcError("file_not_found", "The file is gone, or its content is withheld.");
 };
 
+/** One document's bytes, in the time that one may take. */
+const readDocument = async (
+  tree: SourceTree,
+  path: string,
+  { maxDocumentBytes, timeoutMs }: SourceOptions,
+  signal: AbortSignal | undefined,
+): Promise<TreeRead | { readonly kind: "failed"; readonly error: LlmcError }> => {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const within = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+  try {
+    return await tree.read(path, maxDocumentBytes, within);
+  } catch (thrown) {
+    stopIfAborted(signal);
+    const error = timeout.aborted
+      ? new LlmcError("timeout", `Reading the document took longer than ${timeoutMs / 1000} s.`)
+      : toSourceError(thrown);
+    return { kind: "failed", error };
+  }
+};
+
 /** The documents of a folder or of a commit, in order of their paths. */
 export async function* readTree(
   tree: SourceTree,
   options: SourceOptions,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<SourceItem> {
-  const factsOf = await readProjectFacts(tree, signal);
+  const factsOf = await readProjectFacts(tree, options.timeoutMs, signal);
   for (const { path, error } of tree.failures) {
     // A folder that cannot be listed, or more files than are listed.
     yield { kind: "failure", id: path, error, isIncomplete: true };
@@ -37,10 +57,7 @@ export async function* readTree(
   const total = Math.min(documents.length, options.maxDocuments);
   for (const { path } of documents.slice(0, options.maxDocuments)) {
     stopIfAborted(signal);
-    const read = await tree.read(path, options.maxDocumentBytes, signal).catch((thrown: unknown) => {
-      stopIfAborted(signal);
-      return { kind: "failed", error: toSourceError(thrown) } as const;
-    });
+    const read = await readDocument(tree, path, options, signal);
     if (read.kind === "failed") yield { kind: "failure", id: path, total, error: read.error };
     else if (read.kind !== "bytes")
       yield { kind: "failure", id: path, total, error: failureOf(read.kind, options.maxDocumentBytes) };

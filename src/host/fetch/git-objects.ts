@@ -47,9 +47,8 @@ const createAnswer = (maxBytes: number) => {
   };
 };
 
-/** Objects of one repository by their ids, one after the other. */
-export const createGitObjects = (git: GitProcess) => {
-  let turn: Promise<unknown> = Promise.resolve();
+/** One git, which answers one request after the other. */
+const createReader = (git: GitProcess) => {
   let take: ((chunk: Buffer) => void) | undefined;
   let fail: ((error: LlmcError) => void) | undefined;
   let isOver = false;
@@ -58,26 +57,63 @@ export const createGitObjects = (git: GitProcess) => {
     isOver = true;
     fail?.(broken());
   });
-  const readNow = (id: string, maxBytes: number): Promise<GitObject> => {
-    if (isOver) return Promise.reject(broken());
-    const { promise, resolve, reject } = Promise.withResolvers<GitObject>();
-    const answer = createAnswer(maxBytes);
-    fail = reject;
-    take = (chunk) => {
-      try {
-        const found = answer(chunk);
-        if (found !== undefined) resolve(found);
-      } catch (thrown) {
-        reject(thrown);
-        void git.kill();
-      }
-    };
-    git.write(`${id}\n`);
-    return promise;
+  return {
+    read: (id: string, maxBytes: number): Promise<GitObject> => {
+      if (isOver) return Promise.reject(broken());
+      const { promise, resolve, reject } = Promise.withResolvers<GitObject>();
+      const answer = createAnswer(maxBytes);
+      fail = reject;
+      take = (chunk) => {
+        try {
+          const found = answer(chunk);
+          if (found !== undefined) resolve(found);
+        } catch (thrown) {
+          reject(thrown);
+          void git.kill();
+        }
+      };
+      git.write(`${id}\n`);
+      return promise;
+    },
+    kill: git.kill,
   };
-  return (id: string, maxBytes: number): Promise<GitObject> => {
-    const next = turn.then(() => readNow(id, maxBytes));
-    turn = next.catch(() => undefined);
-    return next;
+};
+
+/** The rejection of a signal, as a promise that nobody has to wait for. */
+const aborted = (signal: AbortSignal | undefined, end: () => void): Promise<never> =>
+  new Promise((_, reject) => {
+    const stop = (): void => {
+      reject(signal?.reason);
+      end();
+    };
+    if (signal?.aborted === true) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+  });
+
+/**
+ * Objects of one repository by their ids, one after the other. Its author decides how long git takes for one of them (chains
+ * of deltas), so a signal ends git, and the next object gets another one.
+ */
+export const createGitObjects = (start: () => Promise<GitProcess>) => {
+  let turn: Promise<unknown> = Promise.resolve();
+  let reader: ReturnType<typeof createReader> | undefined;
+  const close = async (): Promise<void> => {
+    const last = reader;
+    reader = undefined;
+    await last?.kill();
+  };
+  const readNow = async (id: string, maxBytes: number, signal: AbortSignal | undefined) => {
+    signal?.throwIfAborted();
+    reader ??= createReader(await start());
+    const current = reader;
+    return Promise.race([current.read(id, maxBytes), aborted(signal, () => void close())]);
+  };
+  return {
+    read: (id: string, maxBytes: number, signal?: AbortSignal): Promise<GitObject> => {
+      const next = turn.then(() => readNow(id, maxBytes, signal));
+      turn = next.catch(() => undefined);
+      return next;
+    },
+    close,
   };
 };

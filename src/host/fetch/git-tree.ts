@@ -103,9 +103,10 @@ export const openGitTree = async (
       ?.toString("utf8")
       .split("\n")
       .flatMap((tag) => /^v?(\d+\.\d+[\w.+-]*)$/.exec(tag)?.[1] ?? []);
-    const ids = new Map(entries.map(({ path: name, id }) => [name, id]));
-    const batch = await startGit(runner, program, { gitDir, args: ["cat-file", "--batch"] });
-    const read = createGitObjects(batch);
+    const known = new Map(entries.map((entry) => [entry.path, entry]));
+    const objects = createGitObjects(() =>
+      startGit(runner, program, { gitDir, args: ["cat-file", "--batch"] }),
+    );
     const failures =
       entries.length > maxFiles
         ? [
@@ -122,12 +123,13 @@ export const openGitTree = async (
       files: entries.slice(0, maxFiles).map(({ path: name, size }) => ({ path: name, size })),
       failures,
       version: versions?.at(-1),
-      read: async (name, maxBytes) => {
-        const id = ids.get(name);
-        return id === undefined ? { kind: "gone" } : read(id, maxBytes);
+      read: async (name, maxBytes, signal) => {
+        const entry = known.get(name);
+        if (entry === undefined) return { kind: "gone" };
+        return entry.size > maxBytes ? { kind: "large" } : objects.read(entry.id, maxBytes, signal);
       },
       [Symbol.asyncDispose]: async () => {
-        await batch.kill();
+        await objects.close();
         await runner[Symbol.asyncDispose]();
       },
     };
