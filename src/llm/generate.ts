@@ -46,6 +46,17 @@ const finishOf = (reason: SdkFinish, context: FailureContext): Finish => {
   }
 };
 
+/** No token of a model stands for more characters; these are runs of blanks. */
+const MAX_CHARS_PER_TOKEN = 128;
+
+/** A server that answers more than it was asked for is not read on: what comes after works on the text, some of it thoroughly. */
+const bound = ({ text, finish, usage }: Outcome, maxOutputTokens: number): Outcome => {
+  const maxChars = maxOutputTokens * MAX_CHARS_PER_TOKEN;
+  return text.length <= maxChars
+    ? { text, finish, usage }
+    : { text: text.slice(0, maxChars), finish: "length", usage };
+};
+
 const generateWhole = async (
   sdk: SdkModel,
   options: CallOptions,
@@ -92,6 +103,11 @@ export const generate = async (
 ): Promise<Outcome> => {
   const { messages, maxOutputTokens, timeoutMs, temperature, signal, onText, cachePrompt = false } = request;
   const controller = new AbortController();
+  const stopped = new Promise<never>((_, reject) => {
+    controller.signal.addEventListener("abort", () => reject(controller.signal.reason), { once: true });
+  });
+  // Nobody waits for it after an answer.
+  stopped.catch(() => {});
   const timer = setTimeout(() => controller.abort(timedOut(timeoutMs)), timeoutMs);
   const cancel = () => controller.abort(cancelled(signal?.reason));
   if (signal?.aborted) cancel();
@@ -104,13 +120,16 @@ export const generate = async (
   };
   try {
     controller.signal.throwIfAborted();
-    const outcome =
+    // Of the library it is not expected that it heeds the signal at every moment.
+    const outcome = await Promise.race([
+      stopped,
       onText === undefined
-        ? await generateWhole(sdk, options, context)
-        : await generateStreamed(sdk, options, context, onText);
+        ? generateWhole(sdk, options, context)
+        : generateStreamed(sdk, options, context, onText),
+    ]);
     // Another kind of document, which the library took for an empty answer.
     if (outcome.text === "" && outcome.finish === "other") throw notUnderstood(context);
-    return outcome;
+    return bound(outcome, maxOutputTokens);
   } catch (thrown) {
     // An interrupted call may throw anything; the reason of the signal is the true one.
     throw controller.signal.aborted ? cancelled(controller.signal.reason) : translateFailure(thrown, context);

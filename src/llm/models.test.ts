@@ -203,6 +203,14 @@ describe("the models", () => {
     expect(await ask(server, "ollama/m", { onText: () => {} })).toMatchObject({ text: "größe 😀" });
   });
 
+  test("FAIL-G3: of an answer that is longer than was asked for, what could have been asked for is kept", async () => {
+    const server = await openModelServer((response) =>
+      sendJson(response, openaiAnswer(" ".repeat(1_000_000))),
+    );
+    const { text, finish } = await ask(server, "ollama/m");
+    expect([text.length, finish]).toEqual([REQUEST.maxOutputTokens * 128, "length"]);
+  });
+
   test("a filtered answer says so", async () => {
     const server = await openModelServer((response) =>
       sendJson(response, openaiAnswer("I", "content_filter")),

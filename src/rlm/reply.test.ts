@@ -35,6 +35,8 @@ describe("what a reply asks for", () => {
   test("FAIL-G3: a megabyte of fences takes no time", () => {
     const startedAt = performance.now();
     expect(readReply("```js\n".repeat(200_000), "javascript")).toEqual({ kind: "cut_off" });
+    for (const filling of [" ", "\t", "`", "~", "a", "-"])
+      expect(readReply(`\`\`\`${filling.repeat(1_000_000)}!`, "javascript")).toEqual({ kind: "no_code" });
     expect(performance.now() - startedAt).toBeLessThan(2000);
   });
 });

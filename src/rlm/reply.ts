@@ -15,7 +15,8 @@ const TAGS: Readonly<Record<string, GuestLanguage>> = {
 /** Longer than any program that a model has a reason to write. */
 const MAX_CODE_CHARS = 65_536;
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([\w+-]*)[ \t]*$/;
+/** Of a line without the blanks at its end: with a second repetition for these, a long line would take quadratic time. */
+const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([\w+-]*)$/;
 
 interface Block {
   readonly tag: string;
@@ -28,7 +29,7 @@ const blocksOf = (text: string): readonly Block[] => {
   const blocks: Block[] = [];
   let open: { readonly fence: string; readonly tag: string; readonly lines: string[] } | undefined;
   for (const line of text.split(/\r?\n/)) {
-    const [, fence, tag = ""] = FENCE.exec(line) ?? [];
+    const [, fence, tag = ""] = FENCE.exec(line.trimEnd()) ?? [];
     if (open === undefined) {
       if (fence !== undefined) open = { fence, tag: tag.toLowerCase(), lines: [] };
     } else if (fence?.startsWith(open.fence) === true && tag === "") {

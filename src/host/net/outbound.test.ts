@@ -41,6 +41,16 @@ describe("a call to another server", () => {
     await expect(send(`${server.url}/odd`)).rejects.toBeInstanceOf(RangeError);
   });
 
+  test("FAIL-G6: a server that changes the protocol, or hangs up, is a failure and not a silence", async () => {
+    const server = await openModelServer((response, { path }) => {
+      if (path === "/closed") response.socket?.end();
+      else response.socket?.write("HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n");
+    });
+    const send = outbound(server.url);
+    for (const path of ["/upgraded", "/closed"])
+      await expect(send(`${server.url}${path}`)).rejects.toBeInstanceOf(Error);
+  });
+
   test("FAIL-G5: another origin is not spoken to, whatever the library asks for", async () => {
     const own = await openModelServer((response) => sendJson(response, {}));
     const other = await openModelServer((response) => sendJson(response, {}));

@@ -133,7 +133,11 @@ export const createOutbound =
         request.destroy(signal?.reason instanceof Error ? signal.reason : new Error("given up"));
       };
       signal?.addEventListener("abort", giveUp, { once: true });
-      request.once("close", () => signal?.removeEventListener("abort", giveUp));
+      request.once("close", () => {
+        signal?.removeEventListener("abort", giveUp);
+        // Whatever became of it: where there was an answer, this changes nothing.
+        reject(new Error("The connection was closed before an answer came."));
+      });
       request.on("error", reject);
       request.once("response", (message) => {
         const { statusCode = 0, statusMessage = "" } = message;

@@ -20,6 +20,9 @@ The passages stand between two marker lines that carry the same code, with \`>\`
 Every sentence of your answer ends with the number of the passage that it comes from, like this [2]. Stay close to the words of the passage.
 If the passages do not answer the question, answer with the single word NOTHING.`;
 
+/** Longer than a sentence of any answer: it is not looked through for the marks at its end. */
+const MAX_SENTENCE_CHARS = 2000;
+
 const CITED = /\s*((?:\[\d{1,2}\]\s*)+)[.!?]?\s*$/;
 
 /** A sentence and the passages it cites; undefined where it cites none, or one that does not support it. */
@@ -27,7 +30,7 @@ const checkSentence = (
   sentence: string,
   evidence: readonly Evidence[],
 ): { text: string; cited: number[] } | undefined => {
-  const marks = CITED.exec(sentence)?.[1];
+  const marks = sentence.length > MAX_SENTENCE_CHARS ? undefined : CITED.exec(sentence)?.[1];
   if (marks === undefined) return undefined;
   const text = sentence.replace(CITED, "").trim();
   const cited = [...marks.matchAll(/\d+/g)].map(([number]) => Number(number) - 1);
