@@ -31,6 +31,10 @@ const usageOf = ({ inputTokens, outputTokens }: SdkResult["usage"]): Usage => ({
   cacheWriteTokens: countOf(inputTokens.cacheWrite),
 });
 
+/** A text has tokens: proxies that lose the usage report zero, and then it is not known. */
+const knownFor = (text: string, tokens: number | undefined): number | undefined =>
+  tokens === 0 && text !== "" ? undefined : tokens;
+
 const finishOf = (reason: SdkFinish, context: FailureContext): Finish => {
   switch (reason) {
     case "stop":
@@ -49,12 +53,22 @@ const finishOf = (reason: SdkFinish, context: FailureContext): Finish => {
 /** No token of a model stands for more characters; these are runs of blanks. */
 const MAX_CHARS_PER_TOKEN = 128;
 
-/** A server that answers more than it was asked for is not read on: what comes after works on the text, some of it thoroughly. */
-const bound = ({ text, finish, usage }: Outcome, maxOutputTokens: number): Outcome => {
+/** What can be true of an answer. A text that is longer than was asked for is cut: whatever comes after works on it. */
+const bound = (
+  { text, finish, usage }: Outcome,
+  { messages, maxOutputTokens }: Pick<GenerateRequest, "messages" | "maxOutputTokens">,
+): Outcome => {
   const maxChars = maxOutputTokens * MAX_CHARS_PER_TOKEN;
-  return text.length <= maxChars
-    ? { text, finish, usage }
-    : { text: text.slice(0, maxChars), finish: "length", usage };
+  const prompt = messages.find((message) => message.text !== "")?.text ?? "";
+  return {
+    text: text.slice(0, maxChars),
+    finish: text.length > maxChars ? "length" : finish,
+    usage: {
+      ...usage,
+      inputTokens: knownFor(prompt, usage.inputTokens),
+      outputTokens: knownFor(text, usage.outputTokens),
+    },
+  };
 };
 
 const generateWhole = async (
@@ -129,7 +143,7 @@ export const generate = async (
     ]);
     // Another kind of document, which the library took for an empty answer.
     if (outcome.text === "" && outcome.finish === "other") throw notUnderstood(context);
-    return bound(outcome, maxOutputTokens);
+    return bound(outcome, request);
   } catch (thrown) {
     // An interrupted call may throw anything; the reason of the signal is the true one.
     throw controller.signal.aborted ? cancelled(controller.signal.reason) : translateFailure(thrown, context);

@@ -178,6 +178,19 @@ describe("the models", () => {
     });
   });
 
+  test("REQ-L4 FAIL-G4: a usage of no tokens is unknown where there was text, as from proxies that lose it", async () => {
+    const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+    const server = await openModelServer((response) => sendJson(response, openaiAnswer("ok", "stop", usage)));
+    expect(await ask(server, "openai/gpt-4o")).toMatchObject({
+      usage: { inputTokens: undefined, outputTokens: undefined },
+      costUsd: undefined,
+    });
+    const silent = await openModelServer((response) => sendJson(response, openaiAnswer("", "stop", usage)));
+    expect(await ask(silent, "openai/gpt-4o")).toMatchObject({
+      usage: { inputTokens: undefined, outputTokens: 0 },
+    });
+  });
+
   test("REQ-L9: an answer is streamed piece by piece, with its usage at the end", async () => {
     const server = await openModelServer((response) => {
       sendChunks(response, openaiChunks(["one ", "two ", "thrée 😀"]));

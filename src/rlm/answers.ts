@@ -1,5 +1,6 @@
 import { isRecord } from "../base/is-record.ts";
 import { createTextSearch } from "../base/text-search.ts";
+import { createPace } from "../llm/pace.ts";
 import { checkValue } from "./check-value.ts";
 import type { Context, Passage } from "./context.ts";
 import type { AnswerSchema } from "./contract.ts";
@@ -28,10 +29,29 @@ const passageOf = (context: Context, start: number, end: number): Passage => ({
   text: context.text.slice(start, Math.min(end, start + MAX_SHOWN_EVIDENCE_CHARS)).toWellFormed(),
 });
 
+/** A longer quote is no evidence of anything, and takes long to look for. */
+const MAX_QUOTE_CHARS = 100_000;
+/** Looked through at once; some milliseconds. */
+const SLICE_CHARS = 256 * 1024;
+
+type Pace = ReturnType<typeof createPace>;
+
+/** Where a quote begins; others have their turn meanwhile. */
+const findQuote = async ({ text }: Context, quote: string, pace: Pace): Promise<number> => {
+  if (quote === "" || quote.length > MAX_QUOTE_CHARS) return -1;
+  const search = createTextSearch(quote);
+  for (let from = 0; from < text.length; from += SLICE_CHARS) {
+    const found = search(text.slice(from, from + SLICE_CHARS + quote.length - 1));
+    if (found >= 0) return from + found;
+    await pace();
+  }
+  return -1;
+};
+
 /** The part of the context that one piece of evidence names; undefined where there is none. */
-const findEvidence = (context: Context, one: unknown): Passage | undefined => {
+const findEvidence = async (context: Context, one: unknown, pace: Pace): Promise<Passage | undefined> => {
   if (typeof one === "string") {
-    const start = one === "" ? -1 : createTextSearch(one)(context.text);
+    const start = await findQuote(context, one, pace);
     return start < 0 ? undefined : passageOf(context, start, start + one.length);
   }
   if (!isRecord(one)) return undefined;
@@ -49,11 +69,12 @@ const notText = (value: unknown): string =>
   `finish was called with ${Array.isArray(value) ? "an array" : `a value of the type ${typeof value}`}: give a string, such as a sentence, or the value as JSON text.`;
 
 /** Whether an answer can be taken: a string where no schema is in force, never an empty one, one that breaks its schema, or evidence that is not there. */
-export const judgeAnswer = (
+export const judgeAnswer = async (
   { value, evidence }: Finished,
   context: Context,
   schema: AnswerSchema | undefined,
-): Judged => {
+  signal?: AbortSignal,
+): Promise<Judged> => {
   if (value === null || value === undefined || (typeof value === "string" && value.trim() === "")) {
     return { problem: "finish was called without an answer." };
   }
@@ -66,12 +87,16 @@ export const judgeAnswer = (
   if (broken !== undefined) return { problem: `finish: ${broken}.` };
   const given = evidence === undefined || evidence === null ? [] : [evidence].flat();
   if (given.length > MAX_EVIDENCE) return { problem: `More than ${MAX_EVIDENCE} pieces of evidence.` };
-  const found = given.map((one) => findEvidence(context, one));
-  const missing = found.indexOf(undefined);
-  if (missing >= 0) {
-    return {
-      problem: `Evidence ${missing + 1} is not in the context: give {start, end} within it, or an exact quote.`,
-    };
+  const pace = createPace(signal);
+  const found: Passage[] = [];
+  for (const one of given) {
+    const passage = await findEvidence(context, one, pace);
+    if (passage === undefined) {
+      return {
+        problem: `Evidence ${found.length + 1} is not in the context: give {start, end} within it, or an exact quote.`,
+      };
+    }
+    found.push(passage);
   }
-  return { text, value, evidence: found.filter((one) => one !== undefined) };
+  return { text, value, evidence: found };
 };

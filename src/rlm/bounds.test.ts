@@ -33,10 +33,19 @@ const stateOf = (
   text: string,
   grep: AnalysisParts["grep"] = async () => ({ hits: [], total: 0 }),
   calls = 10,
+  generate: () => Promise<never> = () => Promise.reject(new Error("none")),
 ) => {
-  const limits = { calls, tokens: 1000, budgetUsd: 1, maxDepth: 2, maxTurns: 1 };
+  const limits = {
+    usd: 1,
+    calls,
+    parallel: 4,
+    tokens: 1e9,
+    maxOutputTokens: 1,
+    maxDepth: 2,
+    maxTurns: 1,
+  };
   const request = { language: "javascript", limits } as unknown as AnalysisRequest;
-  const model = { name: "m", worstCostUsd: async () => 0, generate: () => Promise.reject(new Error("none")) };
+  const model = { name: "m", worstCostUsd: async () => 0, generate };
   const trace = new TraceRecorder(() => 0, false);
   const parts = { grep, countTokens: () => 1 } as unknown as AnalysisParts;
   const tree = new Tree(request, parts, { root: model, sub: model }, never, trace);
@@ -75,7 +84,11 @@ test("REQ-L3 FAIL-G4 an answer is checked in bounded time, whatever its schema",
   const byNames = { items: { required } };
   expect(checkValue([whole], byNames)).toBeUndefined();
   expect(checkValue(Array(100).fill(whole), byNames)).toContain("too much to be checked");
-  const judged = judgeAnswer({ value: Array(90).fill(rows[0]), evidence: [] }, new Context("x"), byEnum);
+  const judged = await judgeAnswer(
+    { value: Array(90).fill(rows[0]), evidence: [] },
+    new Context("x"),
+    byEnum,
+  );
   expect(judged).toMatchObject({ problem: expect.stringContaining("characters") });
 });
 
@@ -237,4 +250,19 @@ test("REQ-L3 positions of Python are those of the text, wherever its wide charac
     expect(fromGuest({ start: at, end: at })).toEqual({ start: unit, end: unit });
     expect(toGuest({ start: unit, end: unit })).toEqual({ start: at, end: at });
   }
+});
+
+test("REQ-L4 FAIL-G4 no more prompts wait than calls are left, and repeated ones are bounded, too", async () => {
+  const prompts = (of: string, count: number) => ({
+    prompts: Array.from({ length: count }, (_, at) => `${of} ${at}`),
+  });
+  // A provider that hangs.
+  const { call } = stateOf("text", undefined, 10, () => new Promise<never>(() => {}));
+  void call("llmBatch", prompts("first", 14));
+  const beyond = await call("llm", { prompt: "one more" });
+  expect(beyond).toMatchObject({ failure: { code: "budget_exceeded" } });
+  // Those that are known already take no call.
+  for (let i = 0; i < 355; i++) void call("llmBatch", prompts("first", 14));
+  const repeated = await call("llmBatch", prompts("first", 100));
+  expect(repeated).toMatchObject({ failure: { code: "busy" } });
 });

@@ -117,7 +117,8 @@ const runProgram = async (
       problem: "rejected_answer",
     };
   }
-  const judged = judgeAnswer(state.finished, state.context, schema);
+  const { tree, finished, context, signal } = state;
+  const judged = await tree.inSearchSlot(() => judgeAnswer(finished, context, schema, signal), signal);
   if ("value" in judged) return { answer: judged };
   state.tree.counts.rejected_answers++;
   return { shown: `${shown}\n${judged.problem} The answer was not taken.`, problem: "rejected_answer" };

@@ -43,18 +43,20 @@ describe("what a reply asks for", () => {
 
 describe("answers", () => {
   const context = new Context("one\ntwo\nthree");
-  test("REQ-L3: text is an answer, anything else needs a schema; nothing, empty text and false evidence are none", () => {
+  test("REQ-L3: text is an answer, anything else needs a schema; nothing, empty text and false evidence are none", async () => {
     const judge = (value: unknown, evidence?: unknown) =>
       judgeAnswer({ value, evidence }, context, undefined);
-    expect(judge("42")).toMatchObject({ text: "42", evidence: [] });
-    for (const value of [42, false, { a: 1 }, ["x"]]) expect(judge(value)).toHaveProperty("problem");
+    expect(await judge("42")).toMatchObject({ text: "42", evidence: [] });
+    for (const value of [42, false, { a: 1 }, ["x"]]) expect(await judge(value)).toHaveProperty("problem");
     const bySchema = (value: unknown, type: string) =>
       judgeAnswer({ value, evidence: undefined }, context, { type });
-    expect(bySchema(42, "integer")).toMatchObject({ text: "42", value: 42, evidence: [] });
-    expect(bySchema(false, "boolean")).toMatchObject({ text: "false" });
-    expect(bySchema({ a: 1 }, "object")).toMatchObject({ text: '{\n "a": 1\n}' });
-    expect(judge("x", ["two"])).toMatchObject({ evidence: [{ start: 4, end: 7, line: 2, text: "two" }] });
-    for (const value of [null, undefined, "", " \n"]) expect(judge(value)).toHaveProperty("problem");
+    expect(await bySchema(42, "integer")).toMatchObject({ text: "42", value: 42, evidence: [] });
+    expect(await bySchema(false, "boolean")).toMatchObject({ text: "false" });
+    expect(await bySchema({ a: 1 }, "object")).toMatchObject({ text: '{\n "a": 1\n}' });
+    expect(await judge("x", ["two"])).toMatchObject({
+      evidence: [{ start: 4, end: 7, line: 2, text: "two" }],
+    });
+    for (const value of [null, undefined, "", " \n"]) expect(await judge(value)).toHaveProperty("problem");
     for (const evidence of [
       ["four"],
       [""],
@@ -63,8 +65,26 @@ describe("answers", () => {
       [{ start: -1, end: 2 }],
       [7],
     ])
-      expect(judge("x", evidence)).toHaveProperty("problem");
-    expect(judge("x".repeat(100_001))).toHaveProperty("problem");
+      expect(await judge("x", evidence)).toHaveProperty("problem");
+    expect(await judge("x".repeat(100_001))).toHaveProperty("problem");
+  });
+
+  test("REQ-L3 FAIL-D6: long quotes in a long text are looked for in slices, up to the first that is not there", async () => {
+    const large = new Context(`${"a".repeat(8_000_000)}needle`);
+    const quote = `${"a".repeat(1000)}needle`;
+    expect(await judgeAnswer({ value: "x", evidence: quote }, large, undefined)).toMatchObject({
+      evidence: [{ start: 7_999_000, end: 8_000_006 }],
+    });
+    let turns = 0;
+    const beside = setInterval(() => turns++, 1);
+    const missing = Array.from({ length: 50 }, () => `${"a".repeat(1000)}b`);
+    expect(await judgeAnswer({ value: "x", evidence: missing }, large, undefined)).toHaveProperty("problem");
+    clearInterval(beside);
+    expect(turns).toBeGreaterThan(0);
+    const stopped = AbortSignal.abort(new Error("enough"));
+    await expect(judgeAnswer({ value: "x", evidence: missing }, large, undefined, stopped)).rejects.toThrow(
+      "enough",
+    );
   });
 
   test("REQ-L3: a schema is enforced", () => {

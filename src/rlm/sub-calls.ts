@@ -135,17 +135,16 @@ const failureOf = (
 
 const askBatch: Handler = async (state, { prompts }, signal) => {
   if (!Array.isArray(prompts)) throw invalid("A batch is a list of prompts.");
-  return Promise.all(
-    prompts.map(async (prompt: unknown, at) => {
-      try {
-        return await askSub(state, checkText(prompt, `Prompt ${at}`), signal);
-      } catch (thrown) {
-        signal.throwIfAborted();
-        const { code, message } = failureOf(thrown);
-        return { error: { code, message } };
-      }
-    }),
-  );
+  const answer = async (prompt: unknown, at: number): Promise<unknown> => {
+    try {
+      return await askSub(state, checkText(prompt, `Prompt ${at}`), signal);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const { code, message } = failureOf(thrown);
+      return { error: { code, message } };
+    }
+  };
+  return state.tree.withPrompts(prompts.length, () => Promise.all(prompts.map(answer)));
 };
 
 const isSpan = (given: unknown): given is Span => {
@@ -230,7 +229,8 @@ const toGuestHit = (hit: Hit, offsets: Offsets): Hit => ({
 });
 
 const HANDLERS: Readonly<Record<string, Handler>> = {
-  llm: (state, args, signal) => askSub(state, textOf(args, "prompt"), signal),
+  llm: (state, args, signal) =>
+    state.tree.withPrompts(1, () => askSub(state, textOf(args, "prompt"), signal)),
   llmBatch: askBatch,
   rlm: startChild,
   grep: async ({ context, tree, offsets }, args, signal) => {

@@ -12,6 +12,8 @@ const MAX_CHILDREN_WAITING = 1000;
 /** Searches of one session at once: each is a process, or work for the thread that answers everybody. */
 const MAX_SEARCHES_AT_ONCE = 4;
 const MAX_SEARCHES_WAITING = 1000;
+/** Prompts of one session that are not answered yet, repeated ones included. */
+const MAX_PROMPTS = 5000;
 /** A call ends with its connection, at once; one that does not counts as its worst case. */
 const MAX_SETTLING_MS = 1000;
 
@@ -23,6 +25,15 @@ const tooManyChildren = (): LlmcError =>
 const tooManySearches = (): LlmcError =>
   new LlmcError("busy", `More than ${MAX_SEARCHES_WAITING} searches are waiting.`, {
     hint: "Start fewer at once.",
+  });
+
+const tooManyPrompts = (): LlmcError =>
+  new LlmcError("busy", `More than ${MAX_PROMPTS} prompts are waiting.`, { hint: "Send fewer at once." });
+
+const moreThanCalls = (calls: number): LlmcError =>
+  new LlmcError("budget_exceeded", `More prompts are waiting than model calls are left, of ${calls}.`, {
+    hint: "Ask for less.",
+    details: { limit: "max_calls" },
   });
 
 const noCounts = (): TurnCounts => ({
@@ -59,6 +70,7 @@ export class Tree {
   readonly #meter: Meter;
   readonly #answered = new Map<string, SharedCall>();
   readonly #underWay = new Set<Promise<Generation>>();
+  #prompts = 0;
   readonly #children: ReturnType<typeof createBoundedQueue>[] = [];
 
   readonly #searches = createBoundedQueue(
@@ -102,6 +114,17 @@ export class Tree {
     return this.#ask(model, messages, depth, { cachePrompt: this.request.limits.maxTurns > 1, signal });
   }
 
+  /** Works on prompts of a program, all of them or none. */
+  async withPrompts<T>(count: number, work: () => Promise<T>): Promise<T> {
+    if (this.#prompts + count > MAX_PROMPTS) throw tooManyPrompts();
+    this.#prompts += count;
+    try {
+      return await work();
+    } finally {
+      this.#prompts -= count;
+    }
+  }
+
   /** The answer to a prompt that may have been given before; what failed or came back empty is asked again. */
   askOnce(
     model: Model,
@@ -117,6 +140,9 @@ export class Tree {
   }
 
   #startShared(key: string, model: Model, messages: readonly Message[], depth: number): SharedCall {
+    const { calls, parallel } = this.request.limits;
+    // Those that were sent, of which there are `parallel` at most, count on both sides.
+    if (this.budget.spending().calls + this.#underWay.size >= calls + parallel) throw moreThanCalls(calls);
     const controller = new AbortController();
     const signal = AbortSignal.any([this.signal, controller.signal]);
     // Not marked for the provider's cache: writing to it costs more than it saves where nothing follows.

@@ -9,13 +9,13 @@ interface CallsParts {
   /** Calls that run at once; the others wait in order. */
   readonly maxParallel?: number | undefined;
   readonly settle: (call: number, answer: CallAnswer) => void;
-  /** Whether so many calls are waiting that no further frame should be read. */
+  /** Whether so much is waiting or under way that no further frame should be read. */
   readonly onFull: (isFull: boolean) => void;
 }
 
 const MAX_PARALLEL = 8;
-/** Bound on the arguments that wait here; further calls wait in the program. */
-const MAX_WAITING_BYTES = 1024 * 1024;
+/** Bound on the arguments of all calls that are not answered yet; further calls wait in the program. */
+const MAX_HELD_BYTES = 16 * 1024 * 1024;
 
 const ABANDONED = new LlmcError("cancelled", "The program has ended.");
 
@@ -41,7 +41,7 @@ export class ProgramCalls {
   /** Ends calls that are under way when the program has ended. */
   readonly #controller = new AbortController();
   readonly #waiting: Call[] = [];
-  #waitingBytes = 0;
+  #heldBytes = 0;
   readonly #underWay = new Set<UnderWay>();
 
   constructor(parts: CallsParts) {
@@ -50,12 +50,12 @@ export class ProgramCalls {
 
   add(call: Call): void {
     this.made++;
+    this.#hold(call.args.length);
     if (this.#underWay.size < (this.#parts.maxParallel ?? MAX_PARALLEL)) {
       void this.#make(call);
       return;
     }
     this.#waiting.push(call);
-    this.#countWaiting(call.args.length);
   }
 
   /** Ends the calls that are under way. Nobody waits for their results any more, so they are recorded now. */
@@ -74,6 +74,7 @@ export class ProgramCalls {
     this.#underWay.add(underWay);
     const answer = await callTool(name, args, signal).catch(() => ({ failure: BROKEN }) as const);
     if (!this.#underWay.delete(underWay)) return;
+    this.#hold(-args.length);
     this.#makeNext();
     const isPartial = "value" in answer && answer.isPartial === true;
     this.records.push({
@@ -88,15 +89,13 @@ export class ProgramCalls {
 
   #makeNext(): void {
     const next = this.#waiting.shift();
-    if (next === undefined) return;
-    this.#countWaiting(-next.args.length);
-    void this.#make(next);
+    if (next !== undefined) void this.#make(next);
   }
 
-  #countWaiting(change: number): void {
-    const wasFull = this.#waitingBytes > MAX_WAITING_BYTES;
-    this.#waitingBytes += change;
-    const isFull = this.#waitingBytes > MAX_WAITING_BYTES;
+  #hold(change: number): void {
+    const wasFull = this.#heldBytes > MAX_HELD_BYTES;
+    this.#heldBytes += change;
+    const isFull = this.#heldBytes > MAX_HELD_BYTES;
     if (isFull !== wasFull) this.#parts.onFull(isFull);
   }
 }
