@@ -53,16 +53,17 @@ const contentOf = async (root: string) => {
   }
   const documents = await store.documents(generation.id);
   const passages = await Promise.all(documents.map(({ key }) => store.readDocument(generation.id, key)));
-  const vectors = await Promise.all(documents.map(({ key }) => store.readIndexed(generation.id, key)));
+  const indexed: string[] = [];
+  for await (const some of store.passages(generation.id))
+    for (const { uri, terms, vector } of some)
+      indexed.push([uri, Buffer.from(terms), Buffer.from(vector.buffer)].join());
   await store.close();
   return {
     state: generation.state,
     failures: generation.failures,
     documents,
     texts: passages.map((one) => one?.map(({ text, ordinal }) => [ordinal, text])),
-    vectors: vectors.map((one) =>
-      one.map(({ terms, vector }) => [Buffer.from(terms), Buffer.from(vector.buffer)].join()),
-    ),
+    indexed: indexed.sort(),
   };
 };
 

@@ -2,8 +2,8 @@ import type { ParsedDocument, Section } from "../../documents/contract.ts";
 import type { ChunkKind } from "../../retrieve/chunk/chunk.ts";
 import { chunkTerms, TERMS_VERSION } from "../../retrieve/terms/chunk-terms.ts";
 import { contextOf } from "../search/embedded-text.ts";
-import type { EmbeddedText, PassageEmbedder } from "../search/passage-embedder.ts";
-import type { NewChunk } from "../store/contract.ts";
+import type { PassageEmbedder } from "../search/passage-embedder.ts";
+import type { CutPassage, NewChunk } from "../store/contract.ts";
 import { splitText } from "./split-text.ts";
 
 /** Changes whenever the chunks of a document would: part of a document's key, so that it is then read again. */
@@ -31,53 +31,57 @@ export interface ChunkedDocument {
   readonly warnings: readonly string[];
 }
 
-type CutChunk = Omit<NewChunk, "vector">;
-
 interface Cut {
-  readonly chunks: CutChunk[];
-  readonly texts: EmbeddedText[];
+  readonly passages: CutPassage[];
   readonly warnings: readonly string[];
 }
 
-/** No chunk begins in one section and ends in another. */
+/** No passage begins in one section and ends in another. */
 const cutDocument = (document: ParsedDocument): Cut => {
-  const chunks: CutChunk[] = [];
-  const texts: EmbeddedText[] = [];
+  const passages: CutPassage[] = [];
   for (const section of document.sections) {
-    const kind = KINDS[section.kind];
-    const context = contextOf(document.title, section.headings);
     for (const part of splitText(section.text)) {
-      if (chunks.length === MAX_CHUNKS)
-        return { chunks, texts, warnings: [`only the first ${MAX_CHUNKS} passages are kept`] };
-      chunks.push({
-        ordinal: chunks.length,
-        kind,
+      if (passages.length === MAX_CHUNKS)
+        return { passages, warnings: [`only the first ${MAX_CHUNKS} passages are kept`] };
+      passages.push({
+        ordinal: passages.length,
+        kind: KINDS[section.kind],
         headings: section.headings,
         anchor: section.anchor,
         page: section.page,
         ...linesOf(section, part),
         text: part.text,
-        terms: chunkTerms("", { text: part.text, name: context, defines: [] }),
       });
-      texts.push({ kind, text: `${context}\n${part.text}` });
     }
   }
-  return { chunks, texts, warnings: [] };
+  return { passages, warnings: [] };
 };
 
-/** Cuts a document at its sections, and makes the vectors of its chunks. */
+/** Makes what passages of a document are found by: their terms and vectors, both from their own texts. */
+export const indexPassages = async (
+  title: string,
+  passages: readonly CutPassage[],
+  embedder: Pick<PassageEmbedder, "dimensions" | "embedPassages">,
+  signal?: AbortSignal,
+): Promise<readonly NewChunk[]> => {
+  const named = passages.map((passage) => ({ ...passage, name: contextOf(title, passage.headings) }));
+  const vectors = await embedder.embedPassages(
+    named.map(({ kind, name, text }) => ({ kind, text: `${name}\n${text}` })),
+    signal,
+  );
+  return named.map(({ name, ...passage }, at) => ({
+    ...passage,
+    terms: chunkTerms("", { text: passage.text, name, defines: [] }),
+    vector: vectors[at] ?? new Int8Array(embedder.dimensions),
+  }));
+};
+
+/** Cuts a document at its sections, and makes the index of its passages. */
 export const chunkDocument = async (
   document: ParsedDocument,
   embedder: PassageEmbedder,
   signal?: AbortSignal,
 ): Promise<ChunkedDocument> => {
-  const { chunks, texts, warnings } = cutDocument(document);
-  const vectors = await embedder.embedPassages(texts, signal);
-  return {
-    chunks: chunks.map((chunk, at) => ({
-      ...chunk,
-      vector: vectors[at] ?? new Int8Array(embedder.dimensions),
-    })),
-    warnings,
-  };
+  const { passages, warnings } = cutDocument(document);
+  return { chunks: await indexPassages(document.title, passages, embedder, signal), warnings };
 };

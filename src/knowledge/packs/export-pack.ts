@@ -1,26 +1,22 @@
 import { gzipSync } from "node:zlib";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
-import type { DocumentFacts, Generation, NewChunk, Store } from "../store/contract.ts";
+import type { CutPassage, DocumentFacts, Generation, Store } from "../store/contract.ts";
 import { sha256Of, writePack } from "./pack-format.ts";
 import { packDocument } from "./packed-document.ts";
 
 /** Characters of JSON in one part. */
 const PART_CHARS = 8 * 1024 * 1024;
 
-const readChunks = async (
+const readPassages = async (
   store: Store,
   generation: Generation,
   key: string,
-): Promise<readonly NewChunk[]> => {
-  const passages = (await store.readDocument(generation.id, key)) ?? [];
-  const indexed = await store.readIndexed(generation.id, key);
-  return passages.map(({ id, document: _, ...passage }) => {
-    const found = indexed.find((one) => one.id === id);
-    if (found === undefined)
-      throw new LlmcError("busy", "The version was removed while it was exported.", { retryable: true });
-    return { ...passage, terms: found.terms, vector: found.vector };
-  });
+): Promise<readonly CutPassage[]> => {
+  const passages = await store.readDocument(generation.id, key);
+  if (passages === undefined)
+    throw new LlmcError("busy", "The version was removed while it was exported.", { retryable: true });
+  return passages.map(({ id: _, document: __, ...passage }) => passage);
 };
 
 const countLicences = (documents: readonly DocumentFacts[]): Readonly<Record<string, number>> => {
@@ -52,7 +48,7 @@ export const exportPack = async (
   };
   for (const facts of documents) {
     stopIfAborted(signal);
-    const passages = await readChunks(store, generation, facts.key);
+    const passages = await readPassages(store, generation, facts.key);
     chunks += passages.length;
     const line = packDocument({ facts, chunks: passages });
     lines.push(line);

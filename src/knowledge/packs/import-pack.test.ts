@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../../../test/app.ts";
-import type { PassageEmbedder } from "../search/passage-embedder.ts";
+import { createPassageEmbedder } from "../search/passage-embedder.ts";
 import type { Collection, Store } from "../store/contract.ts";
 import { createSqlStore } from "../store/sql-store.ts";
 import { createSqliteDriver } from "../store/sqlite-driver.ts";
 import { exportPack } from "./export-pack.ts";
 import { importPack } from "./import-pack.ts";
 
-const embedder: Pick<PassageEmbedder, "id" | "dimensions"> = { id: "e", dimensions: 4 };
+const embedder = createPassageEmbedder();
 
 /** Another process over the same store, where `root` is the same. */
 const openStore = (root = tempWorkspace()): Store => {
@@ -24,7 +24,7 @@ const openStore = (root = tempWorkspace()): Store => {
 const packOf = async (uris: readonly string[]): Promise<Uint8Array> => {
   const store = openStore();
   await store.createCollection("hand", "");
-  const made = await store.openGeneration("hand", "1.0.0", { embedder: "e", base: undefined });
+  const made = await store.openGeneration("hand", "1.0.0", { embedder: embedder.id, base: undefined });
   for (const uri of uris)
     await store.addDocument(
       made.id,

@@ -3,6 +3,7 @@ import { LlmcError, toLlmcError } from "../../base/error.ts";
 import { createLineSplitter } from "../../base/line-splitter.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { checkName, DOCUMENT_KEY_DIGITS, documentKeyOf } from "../api/ids.ts";
+import { indexPassages } from "../ingest/chunk-document.ts";
 import { createDocumentClaims, type DocumentClaims } from "../ingest/document-claims.ts";
 import type { PassageEmbedder } from "../search/passage-embedder.ts";
 import type { Collection, Generation, Store } from "../store/contract.ts";
@@ -58,6 +59,9 @@ const ownKey = (digest: string, { facts, chunks }: PackedDocument): PackedDocume
   facts: { ...facts, key: documentKeyOf(`${digest}\0${facts.key}`) },
 });
 
+/** What makes the index of imported passages. */
+type PackEmbedder = Pick<PassageEmbedder, "id" | "dimensions" | "embedPassages">;
+
 export interface ImportRequest {
   readonly bytes: Uint8Array;
   /** Left out: the name that it was exported under. */
@@ -77,20 +81,19 @@ interface CheckedPack {
 
 /** Everything is read once before anything is written: what cannot be imported changes nothing. */
 const checkPack = async (
-  embedder: Pick<PassageEmbedder, "id" | "dimensions">,
+  { id: embedderId }: PackEmbedder,
   { bytes, name, signal }: ImportRequest,
 ): Promise<CheckedPack> => {
   const { manifest, parts, digest } = readPack(bytes);
   const collection = checkName(name ?? manifest.collection);
-  if (manifest.embedder !== embedder.id)
+  if (manifest.embedder !== embedderId)
     throw new LlmcError("unavailable", "The pack was made with another embedder than this llmc has.", {
-      hint: `The pack has ${manifest.embedder}, this llmc ${embedder.id}: make it again with llmc kb add.`,
+      hint: `The pack has ${manifest.embedder}, this llmc ${embedderId}: make it again with llmc kb add.`,
     });
   const source = `pack:${digest.slice(0, DOCUMENT_KEY_DIGITS)}`;
   async function* documents(): AsyncGenerator<PackedDocument> {
     for (const part of parts)
-      for await (const line of unpackPart(part))
-        yield ownKey(digest, unpackDocument(line, source, embedder.dimensions));
+      for await (const line of unpackPart(part)) yield ownKey(digest, unpackDocument(line, source));
   }
   let [count, chunks] = [0, 0];
   for await (const document of documents()) {
@@ -146,7 +149,7 @@ interface Begun {
  */
 const beginImport = async (
   store: Store,
-  embedder: Pick<PassageEmbedder, "id" | "dimensions">,
+  { id: embedderId }: PackEmbedder,
   pack: CheckedPack,
   signal: AbortSignal | undefined,
 ): Promise<Begun> => {
@@ -155,7 +158,7 @@ const beginImport = async (
   const generation =
     known ??
     (await store.openGeneration(pack.collection, pack.manifest.version, {
-      embedder: embedder.id,
+      embedder: embedderId,
       base: undefined,
       sources: [pack.source],
     }));
@@ -188,7 +191,7 @@ const undoImport = async (
 /** Makes a generation from a pack: all of it, or nothing. It is promoted like any other. */
 export const importPack = async (
   store: Store,
-  embedder: Pick<PassageEmbedder, "id" | "dimensions">,
+  embedder: PackEmbedder,
   request: ImportRequest,
 ): Promise<{ readonly collection: string; readonly version: string; readonly documents: number }> => {
   const { signal } = request;
@@ -201,7 +204,7 @@ export const importPack = async (
   try {
     for await (const { facts, chunks } of pack.documents()) {
       stopIfAborted(signal);
-      await store.addDocument(id, facts, chunks);
+      await store.addDocument(id, facts, await indexPassages(facts.title, chunks, embedder, signal));
     }
     await store.completeGeneration(id, [source]);
     if (manifest.questions.length > 0 && (await store.questions(collection)).length === 0)

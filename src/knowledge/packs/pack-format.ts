@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { LlmcError } from "../../base/error.ts";
 import { isRecord } from "../../base/is-record.ts";
+import { endOfString } from "../../base/json-guard.ts";
 import { asLine } from "../../documents/document-checks.ts";
 import { isQuestion, MAX_QUESTIONS } from "../evaluate/questions.ts";
 import type { EvalQuestion } from "../store/contract.ts";
@@ -10,6 +11,8 @@ import { checkVersion, isVersion } from "../versions/semver.ts";
 const MAGIC = "KBPACK1\n";
 const LENGTH_BYTES = 4;
 const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
+/** More than the largest set of questions and the parts of the largest pack have. */
+const MAX_MANIFEST_MARKS = 1_000_000;
 const MAX_PRODUCT_CHARS = 500;
 
 /** Compressed JSON lines: a document each, with its passages. */
@@ -23,7 +26,7 @@ export interface PackManifest {
   readonly collection: string;
   readonly product: string;
   readonly version: string;
-  /** Vectors of another embedder cannot be compared with those of a question. */
+  /** With which its questions were asked and its version was judged. */
   readonly embedder: string;
   readonly documents: number;
   readonly chunks: number;
@@ -37,6 +40,24 @@ export const badPack = (why: string): LlmcError =>
   new LlmcError("invalid_args", `The pack cannot be imported: ${why}.`, {
     hint: "Nothing was changed. Export it again where it comes from.",
   });
+
+const MARKS: ReadonlySet<number> = new Set([..."[{:,"].map((mark) => mark.charCodeAt(0)));
+const QUOTE = '"'.charCodeAt(0);
+
+/** Reads JSON of a pack, which may come from anybody, and counts its parts before: `[[],[],[],…` becomes forty times as large. */
+export const parsePacked = (json: string, what: string, maxMarks: number): unknown => {
+  let marks = 0;
+  try {
+    for (let at = 0; at < json.length; at++) {
+      const code = json.charCodeAt(at);
+      if (code === QUOTE) at = endOfString(json, at);
+      else if (MARKS.has(code) && ++marks > maxMarks) throw badPack(`${what} has too many parts`);
+    }
+    return JSON.parse(json);
+  } catch (error) {
+    throw Object.assign(badPack(`${what} cannot be read`), { cause: error });
+  }
+};
 
 export const sha256Of = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
@@ -76,7 +97,8 @@ const checkManifest = (value: unknown): PackManifest => {
     Array.isArray(parts) &&
     parts.every(isPart);
   if (!isWhole) throw badPack("its manifest is not complete");
-  return { ...(value as unknown as PackManifest), version: checkVersion(version) };
+  const manifest = { format, collection, product, embedder, documents, chunks, licences, questions, parts };
+  return { ...(manifest as Omit<PackManifest, "version">), version: checkVersion(version) };
 };
 
 export interface OpenPack {
@@ -95,13 +117,9 @@ export const readPack = (bytes: Uint8Array): OpenPack => {
     throw badPack("it is not a pack of a knowledge base");
   const length = file.readUInt32LE(MAGIC.length);
   if (length > MAX_MANIFEST_BYTES || start + length > file.byteLength) throw badPack("it is cut off");
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(file.toString("utf8", start, start + length));
-  } catch {
-    throw badPack("its manifest cannot be read");
-  }
-  const manifest = checkManifest(parsed);
+  const manifest = checkManifest(
+    parsePacked(file.toString("utf8", start, start + length), "its manifest", MAX_MANIFEST_MARKS),
+  );
   let at = start + length;
   const parts = manifest.parts.map(({ bytes: size, sha256 }) => {
     const part = file.subarray(at, at + size);

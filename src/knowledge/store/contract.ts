@@ -92,8 +92,13 @@ export interface ChunkPosition {
   readonly endLine: number | undefined;
 }
 
-export interface NewChunk extends ChunkPosition {
+/** A part of a document, as it was cut. */
+export interface CutPassage extends ChunkPosition {
   readonly text: string;
+}
+
+/** With what it is found by. */
+export interface NewChunk extends CutPassage {
   readonly terms: Uint8Array;
   readonly vector: Int8Array;
 }
@@ -269,8 +274,6 @@ export interface Store {
 
   readonly claims: StoredClaims;
   readonly indexes: StoredIndexes;
-  /** What the index is built from, of one document. */
-  readIndexed(generation: number, key: string): Promise<readonly IndexedPassage[]>;
 
   questions(collection: string): Promise<readonly EvalQuestion[]>;
   saveQuestions(collection: string, questions: readonly EvalQuestion[]): Promise<void>;

@@ -236,16 +236,6 @@ export function* readBatch(
   return { passages: found.map(toIndexed), last };
 }
 
-export function* readIndexed(generation: number, key: string): Query<readonly IndexedPassage[]> {
-  const found = yield* rows(
-    `SELECT c.id, c.document, d.uri, c.kind, c.terms, c.vector FROM kb_members m JOIN kb_documents d ON d.id = m.document
-     JOIN kb_chunks c ON c.document = d.id WHERE m.generation = ? AND d.doc_key = ? ORDER BY c.ordinal`,
-    generation,
-    key,
-  );
-  return found.map(toIndexed);
-}
-
 /** Where a passage stands; the text lies behind these columns, and is not touched when they are read. */
 export const POSITION = "c.ordinal, c.kind, c.headings, c.anchor, c.page, c.start_line, c.end_line";
 export const PASSAGE = `c.id, ${POSITION}, c.text, ${FACTS}`;

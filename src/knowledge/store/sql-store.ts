@@ -65,7 +65,6 @@ export const createSqlStore = ({ driver, workspace, now }: SqlStoreOptions): Sto
     readPart: (generation, key, range, maxChars) =>
       read(() => reading.readPart(generation, key, range, maxChars)),
     readDocument: (generation, key) => read(() => documents.readDocument(generation, key)),
-    readIndexed: (generation, key) => read(() => documents.readIndexed(generation, key)),
     claims: {
       take: (generation, key, holder) => write(() => claims.takeClaim(generation, key, holder)),
       renew: (generation, holder) => write(() => claims.renewClaims(generation, holder)),
