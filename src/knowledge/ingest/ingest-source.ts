@@ -67,14 +67,6 @@ export interface Run {
   unchanged: number;
 }
 
-const fail = async ({ parts, generation, failed }: Run, uri: string, thrown: unknown): Promise<string> => {
-  const error = toLlmcError(thrown);
-  const failure = { uri, reason: `${error.code}: ${error.message}` };
-  failed.push(failure);
-  if (generation !== undefined) await parts.store.recordFailure(generation.id, failure);
-  return failure.reason;
-};
-
 /** Undefined where it was collected in the meantime: then its content is needed again. */
 const linkKnown = async (
   store: Store,
@@ -144,11 +136,26 @@ interface Reading {
   readonly present: ReadonlyMap<string, DocumentFacts>;
   /** URIs. */
   readonly seen: Set<string>;
+  /** URIs of those that could not be read; documents of other sources may have the same. */
+  readonly failures: Set<string>;
   /** Keys of documents that other runs work on, by URI. */
   readonly elsewhere: Map<string, string>;
   /** False where the source said that it may have more. */
   isWhole: boolean;
 }
+
+const note = ({ failed }: Run, { failures }: Reading, failure: Failure): void => {
+  failed.push(failure);
+  failures.add(failure.uri);
+};
+
+const fail = async (run: Run, reading: Reading, uri: string, thrown: unknown): Promise<string> => {
+  const error = toLlmcError(thrown);
+  const failure = { uri, reason: `${error.code}: ${error.message}` };
+  note(run, reading, failure);
+  if (run.generation !== undefined) await run.parts.store.recordFailure(run.generation.id, failure);
+  return failure.reason;
+};
 
 /** Reads a source, or of it again what a run had claimed that was killed. */
 const readThrough = async (run: Run, reading: Reading, only?: ReadonlySet<string>): Promise<void> => {
@@ -164,7 +171,7 @@ const readThrough = async (run: Run, reading: Reading, only?: ReadonlySet<string
     if (done === "elsewhere") elsewhere.set(uri, key);
     else if (done === "unchanged") run.unchanged++;
     else if (done === "changed") (present.has(uri) ? run.changed : run.added).push(uri);
-    else await run.claims?.fail(key, await fail(run, uri, done.failure));
+    else await run.claims?.fail(key, await fail(run, reading, uri, done.failure));
   };
   let stopped: { readonly by: unknown } | undefined;
   for await (const item of itemsOf(run, source)) {
@@ -176,7 +183,7 @@ const readThrough = async (run: Run, reading: Reading, only?: ReadonlySet<string
     request.onProgress?.({ done: seen.size, total: item.total, source, failed: run.failed.length });
     if (item.kind === "failure") {
       reading.isWhole &&= item.isIncomplete !== true;
-      await fail(run, uri, item.error);
+      await fail(run, reading, uri, item.error);
       continue;
     }
     const document = keyed(item, source, uri);
@@ -208,7 +215,7 @@ const awaitOthers = async (run: Run, reading: Reading): Promise<void> => {
       const reason = failed.get(key);
       const isIn = known.has(key) && (await linkKnown(parts.store, generation, key)) !== undefined;
       if (isIn) run.unchanged++;
-      else if (reason !== undefined) run.failed.push({ uri, reason });
+      else if (reason !== undefined) note(run, reading, { uri, reason });
       else if (free.has(key) || known.has(key)) left.add(uri);
       else continue;
       elsewhere.delete(uri);
@@ -223,13 +230,19 @@ export const ingestSource = async (
   present: ReadonlyMap<string, DocumentFacts>,
 ): Promise<void> => {
   const { parts } = run;
-  const reading: Reading = { source, present, seen: new Set(), elsewhere: new Map(), isWhole: true };
-  const { seen } = reading;
+  const reading: Reading = {
+    source,
+    present,
+    seen: new Set(),
+    failures: new Set(),
+    elsewhere: new Map(),
+    isWhole: true,
+  };
+  const { seen, failures } = reading;
   await readThrough(run, reading);
   await awaitOthers(run, reading);
   // Documents that it did not deliver may still exist.
   if (run.unread.has(source)) return;
-  const failures = new Set(run.failed.map((failure) => failure.uri));
   const isGone = (uri: string): boolean => reading.isWhole && !seen.has(uri);
   const gone = [...present.values()].filter(({ uri }) => isGone(uri) || failures.has(uri));
   if (run.generation !== undefined)

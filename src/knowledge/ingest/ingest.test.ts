@@ -90,6 +90,21 @@ test("REQ-K1 FAIL-F5: of a source that was not read to its end nothing is remove
   expect((await add({ readSource: nothing })).removed).toEqual(Object.keys(PAGES));
 });
 
+test("REQ-K1 FAIL-F5: a document that fails takes none of another source along, whatever they are called", async () => {
+  const sources = { one: { "a.md": "# A\nThe first." }, two: { "a.md": "# A\nThe second." } };
+  const { store, add } = await openParts(sources);
+  const alike = { uriOf: (_source: string, id: string) => `docs/${id}` };
+  await add(alike);
+  const failing: IngestParts["readSource"] = async function* (source, options) {
+    const error = new LlmcError("file_too_large", "The document is too large.");
+    if (source === "one") yield { kind: "failure", id: "a.md", error };
+    else yield* readTestSource(sources)(source, options);
+  };
+  expect(await add({ ...alike, readSource: failing })).toMatchObject({ failed: [{ uri: "docs/a.md" }] });
+  const left = await store.documents(await generationOf(store));
+  expect(left.map(({ source }) => source)).toEqual(["two"]);
+});
+
 test("REQ-K1: a document that was collected while it was linked is parsed again", async () => {
   const { store, add } = await openParts({ docs: { "a.md": "# A\nText." } });
   await add();
