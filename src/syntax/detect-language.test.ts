@@ -25,3 +25,28 @@ test("this file and the guides are what they are", () => {
   expect(["typescript", "javascript"]).toContain(detectLanguage(read("./languages.ts")));
   expect(detectLanguage(read("../../docs/guides/audit.md"))).toBeUndefined();
 });
+
+test("REQ-L3 FAIL-B2 any text is looked at in little time", () => {
+  const before = process.cpuUsage();
+  const parts = [
+    "\n",
+    "\r\n",
+    " \n",
+    " ",
+    "\t",
+    "a",
+    "{",
+    "import ",
+    "def a",
+    "let a ",
+    "a: ",
+    "#",
+    "<",
+    "export ",
+  ];
+  for (const part of parts)
+    for (const start of ["", "x", "#!/usr/bin/env ", "import ", "let a = "])
+      detectLanguage(start + part.repeat(Math.ceil(20_000 / part.length)));
+  // Processor time: a busy machine takes longer.
+  expect(process.cpuUsage(before).user / 1000).toBeLessThan(1500);
+});
