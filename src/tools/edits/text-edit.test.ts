@@ -55,6 +55,10 @@ describe("REQ-F5: find and replace", () => {
   test("FAIL-A14: a file with CRLF keeps it", async () => {
     await expect(applyEdits("a\r\nb\r\nc\r\n", [edit("a\nb", "1\n2")])).resolves.toBe("1\r\n2\r\nc\r\n");
     await expect(applyEdits("a\r\nb", [edit("a\r\nb", "x\ny")])).resolves.toBe("x\ny");
+    // The commonest edit: a line becomes several.
+    await expect(applyEdits("a\r\nb\r\n", [edit("b", "1\n2")])).resolves.toBe("a\r\n1\r\n2\r\n");
+    await expect(applyEdits("a\r\nb\r\n", [edit("b", "1\r2")])).resolves.toBe("a\r\n1\r2\r\n");
+    await expect(applyEdits("a\nb\r\n", [edit("b", "1\n2")])).resolves.toBe("a\n1\n2\r\n");
   });
 
   test("property: replacing what was inserted gives the text back", async () => {

@@ -202,12 +202,19 @@ const replaceExactly = async (
   return joined.join("") + pieces.join("") + text.slice(from);
 };
 
-/** Models write `\n`; in a file with `\r\n` the edit uses that as well. */
-const withCrlf = (edit: TextEdit): TextEdit => ({
-  ...edit,
-  oldText: toCrlf(edit.oldText),
-  newText: toCrlf(edit.newText),
-});
+/** As its first line ends. */
+const endsInCrlf = (text: string): boolean => text[text.indexOf("\n") - 1] === "\r";
+
+/**
+ * Models write `\n`; what is written into a file with `\r\n` has that as well. An old text with line ends says by which
+ * of them it is found how the new text ends its lines, one without says nothing.
+ */
+const fitLineEnds = (text: string, edit: TextEdit): readonly TextEdit[] => {
+  const { oldText, newText } = edit;
+  const inCrlf = { ...edit, oldText: toCrlf(oldText), newText: toCrlf(newText) };
+  if (inCrlf.oldText !== oldText) return [edit, inCrlf];
+  return [oldText.includes("\n") || newText.includes("\r") || !endsInCrlf(text) ? edit : inCrlf];
+};
 
 const applyOne = async (
   text: string,
@@ -221,8 +228,7 @@ const applyOne = async (
       hint: "Give the text to replace. To write a whole file, use linux_fs_write.",
     });
   }
-  const fitted = withCrlf(asked);
-  for (const edit of fitted.oldText === asked.oldText ? [asked] : [asked, fitted]) {
+  for (const edit of fitLineEnds(text, asked)) {
     if (text.length + grownBy(edit) > maxChars) throw outgrown(label, maxChars);
     const changed = await replaceExactly(text, edit, work, label);
     if (changed !== undefined) return changed;
