@@ -19,6 +19,7 @@ export const PRELUDE = String.raw`((bridge) => {
   const join = method(Array.prototype.join), push = method(Array.prototype.push);
   const recall = method(WeakMap.prototype.get), remember = method(WeakMap.prototype.set);
   const part = method(Bytes.prototype.subarray);
+  const some = method(Array.prototype.some), allOf = NativePromise.all.bind(NativePromise);
   const charOf = NativeString.fromCharCode;
   const { call, output, startTimer, stopTimer } = bridge;
   const global = globalThis;
@@ -164,6 +165,12 @@ export const PRELUDE = String.raw`((bridge) => {
       if (timer.repeats) startTimer(id, timer.wait);
       else remove(timers, id);
       timer.work();
+    },
+    // The last expression is often the promise of the program's main function: its value, or its failure, is the result.
+    settled: async (program) => {
+      const { value } = await program;
+      const isList = isArray(value) && some(value, (one) => one instanceof NativePromise);
+      return { value: await (isList ? allOf(value) : value) };
     },
     result: (wrapped) => {
       const { value } = wrapped;

@@ -91,8 +91,21 @@ def _surround(send_call, work_folder):
             described["code"], described["retryable"] = error.code, error.retryable
         return described
 
+    class TopLevelRuns(ast.NodeTransformer):
+        """A loop runs already: what a program runs in one of its own, outside of functions, is awaited in this one."""
+        def keep(self, node):
+            return node
+        visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = keep
+        def visit_Call(self, node):
+            self.generic_visit(node)
+            called = node.func
+            is_run = isinstance(called, ast.Attribute) and len(node.args) == 1 and (
+                called.attr == "run_until_complete"
+                or called.attr == "run" and isinstance(called.value, ast.Name) and called.value.id == "asyncio")
+            return ast.copy_location(ast.Await(node.args[0]), node) if is_run else node
+
     def compile_program(code):
-        tree = ast.parse(code, "<program>")
+        tree = TopLevelRuns().visit(ast.parse(code, "<program>"))
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         parts = [(tree, "exec")] + ([] if last is None else [(ast.Expression(last.value), "eval")])
         allow_await = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -106,6 +119,8 @@ def _surround(send_call, work_folder):
             value = eval(part, program_globals)
             if part.co_flags & inspect.CO_COROUTINE:
                 value = await value
+        if inspect.isawaitable(value):
+            value = await value
         while waiting:
             await asyncio.wait(list(waiting.values()))
         return None if value is None else dumps(plain(value))
@@ -114,12 +129,17 @@ def _surround(send_call, work_folder):
         nonlocal main_task
         main_task = asyncio.current_task()
         ended = {}
+        # A task that failed and that nobody awaited.
+        lost = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, found: lost.append(found.get("exception")))
         try:
             result = await evaluate(code, inputs)
             if result is not None:
                 ended["result"] = result
         except BaseException as error:
             ended["error"] = describe(error)
+        if "error" not in ended and lost and lost[0] is not None:
+            ended["error"] = describe(lost[0])
         for task in asyncio.all_tasks():
             if task is not main_task:
                 task.cancel()

@@ -163,6 +163,13 @@ export const createVm = async (settings: GuestSettings, bridge: Bridge): Promise
     const described = answer.value.consume((text) => context.getString(text));
     return toProgramError(JSON.parse(described) as Described, written);
   };
+  /** A promise of the program's result, once that is settled, too. */
+  const settled = (program: QuickJSHandle): QuickJSHandle =>
+    program.consume(() =>
+      context
+        .getProp(surroundings, "settled")
+        .consume((work) => context.unwrapResult(context.callFunction(work, context.undefined, program))),
+    );
   const number = (value: number): QuickJSHandle => context.newNumber(value);
   const text = (value: string): QuickJSHandle => context.newString(value);
 
@@ -194,7 +201,7 @@ export const createVm = async (settings: GuestSettings, bridge: Bridge): Promise
         started.error.dispose();
         started = context.evalCode(code, PROGRAM, ASYNC_SCRIPT);
       }
-      if (started.error === undefined) main = started.value;
+      if (started.error === undefined) main = settled(started.value);
       else failed ??= describe(started.error);
     },
     settle: (id, value) => void ask("settle", number(id), text(value)),
