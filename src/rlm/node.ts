@@ -117,8 +117,7 @@ const runProgram = async (
       problem: "rejected_answer",
     };
   }
-  const { tree, finished, context, signal } = state;
-  const judged = await tree.inSearchSlot(() => judgeAnswer(finished, context, schema, signal), signal);
+  const judged = await judgeAnswer(state.finished, state.context, schema, state.signal);
   if ("value" in judged) return { answer: judged };
   state.tree.counts.rejected_answers++;
   return { shown: `${shown}\n${judged.problem} The answer was not taken.`, problem: "rejected_answer" };
