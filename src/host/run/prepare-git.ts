@@ -114,11 +114,17 @@ export const locateRepository = ({ args, cwd, reach }: Pick<ProfileCall, "args" 
 
 const refuseShownSecrets = (
   args: readonly string[],
-  secrets: readonly string[],
+  { folder, repository }: ReturnType<typeof locateRepository>,
+  { found, secrets }: Scanned,
   { unmodified, changed }: TrackedSecrets,
 ): void => {
-  const untracked = secrets.length > unmodified.size + changed.size;
-  if (gitShowsSecrets(args, { untracked, changed: changed.size > 0 })) throw refuseRecursive("git");
+  const hasState = found.some(({ kind }) => kind === "state");
+  const untracked = hasState || secrets.length > unmodified.size + changed.size;
+  // By its text alone, as git decides it.
+  const isInWorkTree = (argument: string): boolean =>
+    repository !== undefined && insideRoots(posix.resolve(folder, argument), [repository.top]);
+  if (gitShowsSecrets(args, { untracked, changed: changed.size > 0 }, isInWorkTree))
+    throw refuseRecursive("git");
 };
 
 /** For git that may run programs: the user's filters (LFS), which are no part of what the sandbox has of their settings. */
@@ -177,17 +183,17 @@ export const prepareGit = (
   git: Git,
   call: ProfileCall,
   located: ReturnType<typeof locateRepository>,
-  { found, secrets }: Scanned,
+  scanned: Scanned,
   tracked: TrackedSecrets,
 ): GitPreparation => {
   const { args, cwd, tier, reach, writes } = call;
   const { repository } = located;
-  if (tier === "plain") refuseShownSecrets(args, secrets, tracked);
+  if (tier === "plain") refuseShownSecrets(args, located, scanned, tracked);
   if (writes && writesNamedPaths(args))
     refuseStartupFiles(args, foldersGitReadsFrom(args, cwd, reach), reach);
   if (writes && tier !== "bubblewrap" && repository !== undefined && changesWorkTrees(args))
     refuseUnseenWorkTrees(subcommandOf(args) ?? "", repository, reach.rules.roots);
-  const { settings, doubt } = checkSettings(git, call, located, found);
+  const { settings, doubt } = checkSettings(git, call, located, scanned.found);
   // Where a program might be left that we could not switch off, git may start none at all.
   if (doubt !== undefined && (git.forks || tier === "plain")) throw refuseDoubtful(doubt);
   const startsOthers = git.forks || (repository !== undefined && hasSubmodules(repository));
