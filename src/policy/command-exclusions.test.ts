@@ -3,7 +3,7 @@ import { gitShowsSecrets } from "./command-exclusions.ts";
 import { GIT_COMMANDS } from "./command-git-table.ts";
 
 const shows = (line: string, secrets = { untracked: false, changed: true }): boolean =>
-  gitShowsSecrets(line.split(" "), secrets);
+  gitShowsSecrets(line.split(" "), secrets, (argument) => !argument.startsWith("../"));
 
 describe("FAIL-J12: git without a sandbox, while a secret is changed", () => {
   test("whatever is not known to print no content of the work tree is refused", () => {
@@ -59,5 +59,9 @@ describe("FAIL-J12: git without a sandbox, while a secret is changed", () => {
     expect(shows("grep --no-index x", untracked)).toBe(true);
     expect(shows("grep x", untracked)).toBe(false);
     expect(shows("status --untracked-files=all", untracked)).toBe(false);
+    expect(shows("diff a ../b", untracked)).toBe(true);
+    expect(shows("diff -- ../a b", untracked)).toBe(true);
+    expect(shows("diff a b", untracked)).toBe(false);
+    expect(shows("log ../a", untracked)).toBe(false);
   });
 });

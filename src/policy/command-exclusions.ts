@@ -94,14 +94,22 @@ const certainlyPrintsNoContent = (subcommand: string, rest: readonly string[]): 
   return PRINTS_NO_CONTENT.has(subcommand) && !rest.some((arg) => unless?.test(arg) === true);
 };
 
-/** What git shows of files that it does not keep, or not as they are now. */
+/** Options that take git to files which it does not keep: `--untracked`, `--no-index`, `--no-exclude-standard`. */
+const GOES_BEYOND = /^--(u|no-i|no-e)/;
+
+/**
+ * What git shows of files that it does not keep, or not as they are now. `git diff` of two paths compares them as
+ * `--no-index` does where one of them lies outside the work tree, or where there is none; so no argument may, whatever
+ * it stands for.
+ */
 export const gitShowsSecrets = (
   args: readonly string[],
   secrets: { readonly untracked: boolean; readonly changed: boolean },
+  isInWorkTree: (argument: string) => boolean,
 ): boolean => {
   const { subcommand, rest } = splitGit(args);
   if (subcommand === undefined || certainlyPrintsNoContent(subcommand, rest)) return false;
-  const goesBeyond = rest.some((arg) => /^--(u|no-i|no-e)/.test(arg));
+  const goesBeyond = rest.some((arg) => GOES_BEYOND.test(arg) || !isInWorkTree(arg));
   return secrets.changed || (secrets.untracked && goesBeyond);
 };
 

@@ -203,3 +203,57 @@ describe.each(plain)("FAIL-J12 REQ-X10 what git collects in $name", (setting) =>
     expect(objectsIn(workspace.root)).not.toContain(SECRET);
   });
 });
+
+describe.each(plain)("FAIL-J12 REQ-X10 git diff outside its work tree in $name", (setting) => {
+  const files = {
+    "data/.env": `${SECRET}\n`,
+    "data/a.txt": "a\n",
+    "empty/x.txt": "",
+    "repo/f.txt": "f\n",
+    "repo/sub/g.txt": "g\n",
+  };
+  const refused = { code: "forbidden", message: expect.stringContaining("withheld files") };
+
+  test.each([
+    [".", "git diff empty data"],
+    [".", "git diff --color-words data empty"],
+    [".", "git diff -- data empty"],
+    [".", "git -C repo diff sub ROOT/data"],
+    ["data", "git diff . ../empty"],
+    ["repo", "git diff ../empty ../data"],
+    ["repo", "git diff --stat -p sub ../data"],
+    ["repo/sub", "git diff -- . ../../data"],
+    ["repo", "git diff sub/../../empty sub/../../data"],
+    ["repo", "git diff sub ROOT/data"],
+  ])("in %s, %s compares folders, and is refused", async (cwd, line) => {
+    await using workspace = await createWorkspace(files);
+    git(join(workspace.root, "repo"), "init", "-q", ".");
+    await using commands = tools(setting, workspace.root);
+    const answer = commands.use("run_cmd", line.replace("ROOT", workspace.root), cwd);
+    await expect(answer).rejects.toMatchObject(refused);
+  });
+
+  test("the server's own state counts as withheld", async () => {
+    await using workspace = await createWorkspace({ "a/x.txt": "", ".llmc/left.txt": SECRET });
+    await using commands = tools(setting, workspace.root);
+    for (const line of ["git diff a .", "git diff --no-index a ."])
+      await expect(commands.use("run_cmd", line), line).rejects.toMatchObject(refused);
+  });
+
+  test.each([
+    [".", "git -C repo diff HEAD~1 HEAD -- f.txt"],
+    ["repo", "git diff"],
+    ["repo", "git diff HEAD~1..HEAD"],
+    ["repo/sub", "git diff HEAD~1 ../f.txt"],
+    ["repo", "git diff --stat f.txt sub"],
+  ])("in %s, %s stays in the work tree and runs", async (cwd, line) => {
+    await using workspace = await createWorkspace(files);
+    const repo = join(workspace.root, "repo");
+    git(repo, "init", "-q", ".");
+    git(repo, "add", ".");
+    git(repo, "commit", "-qm", "one");
+    git(repo, "commit", "-qm", "two", "--allow-empty");
+    await using commands = tools(setting, workspace.root);
+    expect(await commands.use("run_cmd", line, cwd)).toContain('"exit_code":0');
+  });
+});

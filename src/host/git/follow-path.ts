@@ -7,7 +7,13 @@ const MAX_LINKS = 40;
 /** Longer than any path that a system call takes. */
 const MAX_TARGET_CHARS = 4096;
 
+/** Longer than any name of a file. */
+const MAX_NAME_CHARS = 255;
+
 export const entryAt = (path: string): Stats | undefined => {
+  // A system call that fails takes ten times as long, and arguments are mostly no paths.
+  if (path.length > MAX_TARGET_CHARS || path.length - path.lastIndexOf("/") > MAX_NAME_CHARS + 1)
+    return undefined;
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {
@@ -44,8 +50,16 @@ export const pathFrom = (folder: string, written: string): string => {
 
 interface Followed {
   readonly target: string;
+  readonly exists: boolean;
   /** The links on the way, by their real paths. */
   readonly links: readonly string[];
+}
+
+interface WalkOptions {
+  /** A real path, which the path is relative to. */
+  readonly from?: string;
+  /** Called at every part of the path and of the links on the way. */
+  readonly onStep?: (steps: number) => void;
 }
 
 /**
@@ -53,12 +67,17 @@ interface Followed {
  * the top, which ends at the first part that is missing. As for the kernel, `..` is where the link before it leads. A link
  * whose target climbs back over a name is refused where it is to stay where it leads ("steady link").
  */
-export const follow = (path: string, allowed: "steady link" | "any link" = "steady link"): Followed => {
+export const follow = (
+  path: string,
+  allowed: "steady link" | "any link" = "steady link",
+  { from = "/", onStep }: WalkOptions = {},
+): Followed => {
   const links: string[] = [];
-  let here = "/";
+  let here = path.startsWith("/") ? "/" : from;
   const parts = path.split("/").reverse();
   while (parts.length > 0) {
     const part = parts.pop() as string;
+    onStep?.(1);
     if (part === "" || part === ".") continue;
     const next = posix.join(here, part);
     if (OF_THE_PROCESS.test(next)) throw unfollowable(path);
@@ -66,7 +85,7 @@ export const follow = (path: string, allowed: "steady link" | "any link" = "stea
     if (found === undefined || (found.isSymbolicLink() && links.length >= MAX_LINKS)) {
       const whole = posix.join(next, ...parts.reverse());
       // Whoever wants to make it has to make its first missing part.
-      return { target: whole.length > MAX_TARGET_CHARS ? next : whole, links };
+      return { target: whole.length > MAX_TARGET_CHARS ? next : whole, exists: found !== undefined, links };
     }
     if (!found.isSymbolicLink()) here = next;
     else {
@@ -77,7 +96,7 @@ export const follow = (path: string, allowed: "steady link" | "any link" = "stea
       parts.push(...target.split("/").reverse());
     }
   }
-  return { target: here, links };
+  return { target: here, exists: true, links };
 };
 
 export const resolveTarget = (path: string): string => follow(path).target;

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { follow, joinPath } from "../git/follow-path.ts";
+import type { LookupBudget } from "./lookup-budget.ts";
 import { resolveLinks } from "./path-rules.ts";
 
 /** One way to a file. */
@@ -8,6 +9,8 @@ interface Walk {
   readonly links: readonly string[];
   /** Where it ends, whether something is there or not; undefined where that cannot be known (`/proc`, a loop). */
   readonly target: string | undefined;
+  /** Whether something is there, as far as that can be known. */
+  readonly exists: boolean;
 }
 
 /** What a path in an argument stands for, in absolute paths. */
@@ -21,25 +24,38 @@ export interface ReachedPath {
   readonly walks: readonly Walk[];
 }
 
-const walk = (path: string): Walk => {
+const walk = (folder: string, path: string, lookups: LookupBudget): Walk => {
   try {
-    return follow(path, "any link");
+    return follow(path, "any link", { from: folder, onStep: lookups });
   } catch {
-    const real = resolveLinks(path)?.real;
-    return { links: real === undefined ? [] : [real], target: undefined };
+    // Where the budget is spent, that is why.
+    lookups(0);
+    const real = resolveLinks(joinPath(folder, path))?.real;
+    return { links: real === undefined ? [] : [real], target: undefined, exists: true };
   }
 };
 
-/** The one place in which a path argument of a program that starts in a folder becomes the file that the program opens. */
-export const reachedPath = (folder: string, argument: string): ReachedPath => {
+/** What is read of a path in about the time that a step takes. */
+const CHARS_PER_STEP = 64;
+
+/**
+ * The one place in which a path argument of a program that starts in a folder, a real path, becomes the file that the
+ * program opens.
+ */
+export const reachedPath = (folder: string, argument: string, lookups: LookupBudget): ReachedPath => {
+  lookups(Math.ceil((folder.length + argument.length) / CHARS_PER_STEP));
   const written = posix.resolve(folder, argument);
-  const path = joinPath(folder, argument);
   const isShortened = argument.split("/").includes("..");
-  return { written, walks: (isShortened ? [path, written] : [path]).map(walk) };
+  const paths = isShortened ? [argument, written] : [argument];
+  return { written, walks: paths.map((path) => walk(folder, path, lookups)) };
 };
 
 /** Where the kernel ends, if that can be known. */
 export const kernelTarget = ({ walks: [first] }: ReachedPath): string | undefined => first?.target;
+
+/** Whether it certainly names nothing on the disk, neither a file nor a link on the way to one. */
+export const namesNothing = ({ walks }: ReachedPath): boolean =>
+  walks.every(({ links, exists }) => links.length === 0 && !exists);
 
 /** Every path that is to be judged for an argument. */
 export const pathsReached = ({ written, walks }: ReachedPath): readonly string[] => [

@@ -5,6 +5,7 @@ import { commandDenied, judgeCommand, refuseVariable } from "../../policy/comman
 import { insideRoots } from "../../policy/paths.ts";
 import { SYSTEM_PATH } from "../os/system-programs.ts";
 import { createAccess } from "../reach/access.ts";
+import { createLookupBudget, type LookupBudget } from "../reach/lookup-budget.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import { endsInside, reachedPath } from "../reach/reached-path.ts";
 import { findRipgrep } from "../search/ripgrep.ts";
@@ -56,6 +57,7 @@ export interface Approved {
   readonly cwd: string;
   readonly tier: Tier;
   readonly roots: readonly string[];
+  readonly lookups: LookupBudget;
 }
 
 /** The first half of the gate: the program, its arguments and variables, but not the content of the workspace. */
@@ -73,7 +75,14 @@ export const createApproval = (options: ApprovalOptions) => {
 
   /** Finds the program and judges its arguments; the working directory is held open while the work runs. */
   const approve = async <T>(
-    { command: requestedArgv, cwd = ".", env = {}, session, executable: trusted }: CommandCall,
+    {
+      command: requestedArgv,
+      cwd = ".",
+      env = {},
+      session,
+      executable: trusted,
+      lookups = createLookupBudget(),
+    }: CommandCall,
     signal: AbortSignal | undefined,
     work: (approved: Approved) => Promise<T>,
   ): Promise<T> => {
@@ -92,27 +101,30 @@ export const createApproval = (options: ApprovalOptions) => {
       const { executable, startPath, name } = await find(requestedArgv[0], roots, realPath).catch(explain);
       const [, ...args] = requestedArgv;
       const tier = await options.runner.tier();
-      const folders = name === "git" ? foldersGitReadsFrom(args, realPath, reach) : [realPath];
+      const folders = name === "git" ? foldersGitReadsFrom(args, realPath, reach, lookups) : [realPath];
       const [, gitFolder = realPath] = folders;
-      refuseSecrets(args, folders, reach, { tier, readPaths: settings.readPaths });
+      const { readPaths } = settings;
+      refuseSecrets(args, folders, reach, { tier, readPaths }, lookups);
       if (tier === "plain") {
-        refuseOutside(args, realPath, reach, settings.readPaths);
+        refuseOutside(args, realPath, reach, readPaths, lookups);
         // Where git goes first, by `-C`, it takes the arguments of its sub-command from there.
-        if (name === "git") refuseOutside(splitGit(args).rest, gitFolder, reach, settings.readPaths);
+        if (name === "git") refuseOutside(splitGit(args).rest, gitFolder, reach, readPaths, lookups);
       }
       // A sandbox has no such folder, so that git would make it nowhere and say nothing.
-      if (name === "git") refuseOutside(foldersMade(args), gitFolder, reach, settings.readPaths);
+      if (name === "git") refuseOutside(foldersMade(args), gitFolder, reach, readPaths, lookups);
       const judged = judgeCommand({
         argv: [startPath, ...args],
         executable,
         name,
         allowlist: settings.allowlist,
         powers: settings.powers,
-        isInside: (path) => endsInside(reachedPath(realPath, path), (one) => insideRoots(one, roots)),
+        isInside: (path) =>
+          endsInside(reachedPath(realPath, path, lookups), (one) => insideRoots(one, roots)),
       });
       if (!judged.allowed) {
         // Nobody is asked for a power that git could not use: a repository that is refused stays refused.
-        if (name === "git" && judged.needs !== undefined) locateRepository({ args, cwd: realPath, reach });
+        if (name === "git" && judged.needs !== undefined)
+          locateRepository({ args, cwd: realPath, reach, lookups });
         return explain(commandDenied(judged));
       }
       const directing = judged.takesVariables ? undefined : directingVariable(env);
@@ -127,6 +139,7 @@ export const createApproval = (options: ApprovalOptions) => {
         cwd: realPath,
         tier,
         roots,
+        lookups,
       });
     });
   };

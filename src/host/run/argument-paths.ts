@@ -6,11 +6,13 @@ import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { entriesAt, judgeRead, readRefusal, writeDenied } from "../../policy/reach.ts";
 import type { ReachId } from "../../policy/reach-table.ts";
 import { entryAt } from "../git/follow-path.ts";
+import type { LookupBudget } from "../reach/lookup-budget.ts";
 import { resolveLinks } from "../reach/path-rules.ts";
 import type { Reach } from "../reach/reach.ts";
 import {
   endsInside,
   kernelTarget,
+  namesNothing,
   pathsReached,
   type ReachedPath,
   reachedPath,
@@ -21,21 +23,26 @@ import type { Tier } from "./tiers/contract.ts";
  * What may be a value in an argument: all of it, what follows `=` (`--file=x`), or what is left of a bundle of short
  * options (`-nfx`), wherever the bundle may end.
  */
-const valuesIn = (argument: string): readonly string[] => {
+function* valuesIn(argument: string): Generator<string> {
+  yield argument;
+  if (argument.includes("=")) yield argument.slice(argument.indexOf("=") + 1);
   const [bundle = ""] = /^-[A-Za-z0-9]+/.exec(argument) ?? [];
-  return [
-    argument,
-    ...(argument.includes("=") ? [argument.slice(argument.indexOf("=") + 1)] : []),
-    ...Array.from(bundle.slice(1), (_flag, at) => argument.slice(at + 2)),
-  ];
-};
+  for (let at = 2; at <= bundle.length; at++) yield argument.slice(at);
+}
 
-/** What may be a path in an argument: a value, or a file of a revision (`HEAD:x`). */
-const pathsIn = (argument: string): readonly string[] =>
-  [
-    ...valuesIn(argument),
-    ...(argument.includes(":") ? [argument.slice(argument.indexOf(":") + 1)] : []),
-  ].filter((path) => path !== "" && !path.includes("\0"));
+const isPath = (value: string): boolean => value !== "" && !value.includes("\0");
+
+/**
+ * What may be a path in an argument: a value, or a file of a revision (`HEAD:x`). One after the other: of a long argument,
+ * there are more than there is memory for.
+ */
+function* pathsIn(args: readonly string[]): Generator<string> {
+  for (const argument of args) {
+    for (const value of valuesIn(argument)) if (isPath(value)) yield value;
+    const ofRevision = argument.includes(":") ? argument.slice(argument.indexOf(":") + 1) : "";
+    if (isPath(ofRevision)) yield ofRevision;
+  }
+}
 
 /** Where a command can get besides the roots, and how strongly it is confined. */
 export interface CommandView {
@@ -66,10 +73,11 @@ const meaningsInView = (
   { written, walks }: ReachedPath,
   { shows, leadsIn }: ReturnType<typeof viewOf>,
 ): readonly string[] => {
-  const inView = walks.map(({ links, target }) => {
+  const inView = walks.map(({ links, target, exists }) => {
     const leaving = links.findIndex((link) => !shows(link) && !leadsIn(link));
     const stays = leaving < 0 && target !== undefined && shows(target);
-    return { links: leaving < 0 ? links : links.slice(0, leaving), target: stays ? target : undefined };
+    const seen = leaving < 0 ? links : links.slice(0, leaving);
+    return { links: seen, target: stays ? target : undefined, exists };
   });
   // Behind a link that leads out, a name with the text of one inside is outside as well.
   const staysInside = inView.some(({ target }) => target !== undefined);
@@ -88,29 +96,33 @@ export const refuseSecrets = (
   folders: readonly string[],
   reach: Reach,
   command: CommandView,
+  lookups: LookupBudget,
 ): void => {
   const view = viewOf(reach, command);
   const what = command.tier === "plain" ? "content" : "content of a seen name";
   const closes = (path: string): ReachId | undefined => {
     const entry = entryAt(path);
-    // What is not there is a pattern, a message or a branch, and nothing that could be read.
     if (entry === undefined) return undefined;
     const behind = entry.isSymbolicLink() ? resolveLinks(path) : undefined;
     const file = behind !== undefined && view.shows(behind.real) ? behind.stats : entry;
     return judgeRead(path, "commands", reach.reachRules, what, file);
   };
-  for (const path of args.flatMap(pathsIn))
-    for (const folder of folders)
-      for (const meaning of meaningsInView(reachedPath(folder, path), view)) {
+  for (const path of pathsIn(args))
+    for (const folder of folders) {
+      const meant = reachedPath(folder, path, lookups);
+      // What is not there is a pattern, a message or a branch, and nothing that could be read.
+      if (namesNothing(meant)) continue;
+      for (const meaning of meaningsInView(meant, view)) {
         const closed = closes(meaning);
         if (closed !== undefined) throw pathDenied(path, readRefusal(closed), reach.rules);
       }
+    }
 };
 
 /** Where `-C` takes git from a folder, one step after the other; undefined where a step cannot be followed. */
-export const gitStart = (args: readonly string[], cwd: string): string | undefined =>
+export const gitStart = (args: readonly string[], cwd: string, lookups: LookupBudget): string | undefined =>
   changedFolders(args).reduce<string | undefined>(
-    (from, step) => (from === undefined ? undefined : kernelTarget(reachedPath(from, step))),
+    (from, step) => (from === undefined ? undefined : kernelTarget(reachedPath(from, step, lookups))),
     cwd,
   );
 
@@ -119,10 +131,11 @@ export const foldersGitReadsFrom = (
   args: readonly string[],
   cwd: string,
   { rules }: Reach,
+  lookups: LookupBudget,
 ): readonly string[] => {
   const folders = [cwd];
   for (
-    let folder = gitStart(args, cwd) ?? "/";
+    let folder = gitStart(args, cwd, lookups) ?? "/";
     insideRoots(folder, rules.roots) && folder !== "/";
     folder = posix.dirname(folder)
   )
@@ -131,8 +144,8 @@ export const foldersGitReadsFrom = (
 };
 
 /** What an argument of git means; a path that is another one for git's own process (`/proc/self`) is refused. */
-const meantByGit = (folder: string, argument: string): readonly string[] => {
-  const meant = reachedPath(folder, argument);
+const meantByGit = (folder: string, argument: string, lookups: LookupBudget): readonly string[] => {
+  const meant = reachedPath(folder, argument, lookups);
   if (meant.walks.some(({ target }) => target === undefined))
     throw new LlmcError("forbidden", "An argument of git leads where it cannot be followed.", {
       hint: "Name files of the work tree, branches or commits.",
@@ -145,11 +158,12 @@ export const refuseGitDirectories = (
   args: readonly string[],
   folders: readonly string[],
   gitDirs: readonly string[],
+  lookups: LookupBudget,
 ): void => {
-  for (const path of args.flatMap(pathsIn))
+  for (const path of pathsIn(args))
     for (const folder of folders) {
       // It or its parent folder may be a link into a git directory, even if the file does not exist yet.
-      if (meantByGit(folder, path).some((one) => insideRoots(one, gitDirs)))
+      if (meantByGit(folder, path, lookups).some((one) => insideRoots(one, gitDirs)))
         throw new LlmcError("forbidden", "An argument of git leads into a git directory.", {
           hint: "Name files of the work tree, branches or commits.",
         });
@@ -161,10 +175,11 @@ export const refuseStartupFiles = (
   args: readonly string[],
   folders: readonly string[],
   { reachRules }: Reach,
+  lookups: LookupBudget,
 ): void => {
-  for (const path of args.flatMap(pathsIn))
+  for (const path of pathsIn(args))
     for (const folder of folders)
-      if (meantByGit(folder, path).some((one) => entriesAt(one, reachRules).includes("startup")))
+      if (meantByGit(folder, path, lookups).some((one) => entriesAt(one, reachRules).includes("startup")))
         throw writeDenied(path, "startup");
 };
 
@@ -179,11 +194,18 @@ const refuseLinks = (program: string): LlmcError =>
   });
 
 /** Whether an argument may be a folder in which there are secrets, also through links. */
-const isGivenFolderWith = (secrets: readonly string[], args: readonly string[], cwd: string): boolean =>
-  args
-    .flatMap(pathsIn)
-    .flatMap((path) => pathsReached(reachedPath(cwd, path)))
-    .some((folder) => secrets.some((secret) => insideRoots(secret, [folder])));
+const isGivenFolderWith = (
+  secrets: readonly string[],
+  args: readonly string[],
+  cwd: string,
+  lookups: LookupBudget,
+): boolean => {
+  for (const path of pathsIn(args)) {
+    const folders = pathsReached(reachedPath(cwd, path, lookups));
+    if (secrets.some((secret) => insideRoots(secret, folders))) return true;
+  }
+  return false;
+};
 
 /** The plain tier hides nothing from a program; some can be told what to leave out. */
 export const withoutNames = (
@@ -191,9 +213,10 @@ export const withoutNames = (
   [file, ...args]: readonly [string, ...string[]],
   { secrets, hidden }: { readonly secrets: readonly string[]; readonly hidden: readonly string[] },
   cwd: string,
+  lookups: LookupBudget,
 ): readonly [string, ...string[]] => {
   const names = [...new Set([...secrets, ...hidden].map((path) => posix.basename(path)))];
-  const exclusion = excludeNames(program, args, names, isGivenFolderWith(secrets, args, cwd));
+  const exclusion = excludeNames(program, args, names, isGivenFolderWith(secrets, args, cwd, lookups));
   if (exclusion.kind === "refused")
     throw exclusion.why === "links" ? refuseLinks(program) : refuseRecursive(program);
   return [file, ...exclusion.args];
@@ -205,16 +228,16 @@ export const refuseOutside = (
   folder: string,
   { rules }: Reach,
   readPaths: readonly string[],
+  lookups: LookupBudget,
 ): void => {
+  const isInside = (path: string): boolean => insideRoots(path, [...rules.roots, ...readPaths]);
   // An operand is one value, also with a `=` in it: make, for one, takes `PREFIX=/usr` for a setting.
-  for (const value of args.flatMap((argument) =>
-    argument.startsWith("-") ? valuesIn(argument) : argument,
-  )) {
-    const isPath = value.startsWith("/") || value.split("/").includes("..");
-    const meant = reachedPath(folder, value);
-    const isInside = (path: string): boolean => insideRoots(path, [...rules.roots, ...readPaths]);
-    // A name that leads nowhere may be a text; a path must end inside by its text and by its links.
-    if ((isPath || isInside(meant.written)) && !endsInside(meant, isInside))
-      throw pathDenied(value, "outside", rules);
-  }
+  for (const argument of args)
+    for (const value of argument.startsWith("-") ? valuesIn(argument) : [argument]) {
+      const leads = value.startsWith("/") || value.split("/").includes("..");
+      const meant = reachedPath(folder, value, lookups);
+      // A name that leads nowhere may be a text; a path must end inside by its text and by its links.
+      if ((leads || isInside(meant.written)) && !endsInside(meant, isInside))
+        throw pathDenied(value, "outside", rules);
+    }
 };

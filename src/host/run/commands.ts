@@ -90,7 +90,7 @@ const sessionEnv = (session: CommandSession | undefined): Readonly<Record<string
 /** What the runner gets of a command that has passed. */
 const judgedCommand = (
   { command: [requested], timeoutSeconds, env = {}, session }: CommandCall,
-  { judged, name, startPath, cwd, tier, roots }: Approved,
+  { judged, name, startPath, cwd, tier, roots, lookups }: Approved,
   prepared: Prepared,
   timeouts: CommandTimeouts,
 ): JudgedCommand => {
@@ -100,7 +100,7 @@ const judgedCommand = (
   const request = {
     argv:
       tier === "plain"
-        ? withoutNames(name, prepared.argv, { secrets, hidden: sandbox.hidden }, cwd)
+        ? withoutNames(name, prepared.argv, { secrets, hidden: sandbox.hidden }, cwd, lookups)
         : prepared.argv,
     calledAs: findCalledAs(requested, startPath, toolChainEnv["PATH"] ?? "", roots),
     cwd,
@@ -119,8 +119,8 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
   const { find, approve } = createApproval(options);
   const profileOf = createProfiler(options);
 
-  const profile = async ({ judged, args, cwd, tier }: Approved) => {
-    const prepared = await profileOf(judged, args, cwd, tier);
+  const profile = async ({ judged, args, cwd, tier, lookups }: Approved) => {
+    const prepared = await profileOf(judged, args, cwd, tier, lookups);
     if (prepared.profile.withheld?.some((path) => insideRoots(cwd, [path]))) throw refuseClosed();
     return prepared;
   };

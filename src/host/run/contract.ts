@@ -1,6 +1,7 @@
 import { constants } from "node:os";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
 import type { PermitFiles, PermitProgram } from "../../policy/permit.ts";
+import type { LookupBudget } from "../reach/lookup-budget.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
 import type { Restoring } from "./scan/protected-names.ts";
 import type { Quarantined } from "./scan/quarantined.ts";
@@ -52,6 +53,8 @@ export interface CommandCall {
   /** It outlives the call, and with it the locks that keep a program as it was when the user agreed to it. */
   readonly outlivesCall?: boolean | undefined;
   readonly executable?: TrustedExecutable | undefined;
+  /** What may still be looked up for the command line that it is a part of; left out, as much as for a whole one. */
+  readonly lookups?: LookupBudget | undefined;
   /** Passed to the command as `TE_AGENT_ID`, `TE_SESSION_ID` and `TE_MODEL`. */
   readonly session?: CommandSession | undefined;
 }

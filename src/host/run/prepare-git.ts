@@ -13,6 +13,7 @@ import type { judgeCommand } from "../../policy/commands.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { gitDirOf } from "../git/git-dir.ts";
 import { repositoriesAbove } from "../git/obeyed-elsewhere.ts";
+import type { LookupBudget } from "../reach/lookup-budget.ts";
 import type { Reach } from "../reach/reach.ts";
 import {
   foldersGitReadsFrom,
@@ -60,8 +61,8 @@ const refuseUnseenWorkTrees = (
 };
 
 /** Where git looks for its repository, by real paths; what leaves the roots is refused in every tier. */
-const resolveGitStart = (args: readonly string[], cwd: string, { rules }: Reach): string => {
-  const folder = gitStart(args, cwd);
+const resolveGitStart = ({ args, cwd, reach: { rules }, lookups }: GitCall): string => {
+  const folder = gitStart(args, cwd, lookups);
   if (folder === undefined || !insideRoots(folder, rules.roots))
     throw pathDenied(changedFolders(args).join(" -C "), "outside", rules);
   return folder;
@@ -92,9 +93,12 @@ export interface ProfileCall {
   readonly cwd: string;
   readonly tier: Tier;
   readonly reach: Reach;
+  readonly lookups: LookupBudget;
   /** The user's folder for git, where it is not the usual one. */
   readonly gitFolder: string | undefined;
 }
+
+type GitCall = Pick<ProfileCall, "args" | "cwd" | "reach" | "lookups">;
 
 export interface Scanned {
   readonly found: readonly Finding[];
@@ -102,8 +106,9 @@ export interface Scanned {
 }
 
 /** The folder that git starts from, and the repository that it finds there. `-C` moves git before it looks for one. */
-export const locateRepository = ({ args, cwd, reach }: Pick<ProfileCall, "args" | "cwd" | "reach">) => {
-  const folder = resolveGitStart(args, cwd, reach);
+export const locateRepository = (call: GitCall) => {
+  const { reach } = call;
+  const folder = resolveGitStart(call);
   const repository = findRepository(folder, reach.rules.roots);
   if (repository !== undefined) {
     checkRepository(repository, [...reach.rules.roots, ...reach.gitDirectories]);
@@ -114,11 +119,17 @@ export const locateRepository = ({ args, cwd, reach }: Pick<ProfileCall, "args" 
 
 const refuseShownSecrets = (
   args: readonly string[],
-  secrets: readonly string[],
+  { folder, repository }: ReturnType<typeof locateRepository>,
+  { found, secrets }: Scanned,
   { unmodified, changed }: TrackedSecrets,
 ): void => {
-  const untracked = secrets.length > unmodified.size + changed.size;
-  if (gitShowsSecrets(args, { untracked, changed: changed.size > 0 })) throw refuseRecursive("git");
+  const hasState = found.some(({ kind }) => kind === "state");
+  const untracked = hasState || secrets.length > unmodified.size + changed.size;
+  // By its text alone, as git decides it.
+  const isInWorkTree = (argument: string): boolean =>
+    repository !== undefined && insideRoots(posix.resolve(folder, argument), [repository.top]);
+  if (gitShowsSecrets(args, { untracked, changed: changed.size > 0 }, isInWorkTree))
+    throw refuseRecursive("git");
 };
 
 /** For git that may run programs: the user's filters (LFS), which are no part of what the sandbox has of their settings. */
@@ -132,7 +143,7 @@ const userFilters = (repository: GitRepository, gitFolder: string | undefined): 
 /** Refuses a repository in which git would read files, or run programs, that nobody approved; returns its settings. */
 const checkSettings = (
   { mayRun, forks }: Git,
-  { args, cwd, tier, reach, gitFolder }: ProfileCall,
+  { args, cwd, tier, reach, gitFolder, lookups }: ProfileCall,
   { folder, repository }: ReturnType<typeof locateRepository>,
   found: readonly Finding[],
 ): ProgramsOff => {
@@ -143,10 +154,11 @@ const checkSettings = (
   const isEntry = (path: string): boolean => posix.basename(path) === ".git";
   const directories = directoriesOf(repository, nested.filter(isEntry));
   const folders = [...directories.folders, ...nested.filter((path) => !isEntry(path))];
-  if (tier === "plain") refuseConfiguredFiles(folders, [repository.top, folder], reach);
+  if (tier === "plain") refuseConfiguredFiles(folders, [repository.top, folder], reach, lookups);
   refuseBorrowedFiles(folders, reach);
   if (mayRun) return { settings: userFilters(repository, gitFolder), doubt: undefined };
-  refuseGitDirectories(args, foldersGitReadsFrom(args, cwd, reach), [...folders, ...nested]);
+  const readsFrom = foldersGitReadsFrom(args, cwd, reach, lookups);
+  refuseGitDirectories(args, readsFrom, [...folders, ...nested], lookups);
   // Only a sub-command that starts others goes on with a plan.
   if (forks) refusePlannedPrograms(repository);
   // A sandbox hides the state folder, which is not scanned.
@@ -177,17 +189,17 @@ export const prepareGit = (
   git: Git,
   call: ProfileCall,
   located: ReturnType<typeof locateRepository>,
-  { found, secrets }: Scanned,
+  scanned: Scanned,
   tracked: TrackedSecrets,
 ): GitPreparation => {
-  const { args, cwd, tier, reach, writes } = call;
+  const { args, cwd, tier, reach, writes, lookups } = call;
   const { repository } = located;
-  if (tier === "plain") refuseShownSecrets(args, secrets, tracked);
+  if (tier === "plain") refuseShownSecrets(args, located, scanned, tracked);
   if (writes && writesNamedPaths(args))
-    refuseStartupFiles(args, foldersGitReadsFrom(args, cwd, reach), reach);
+    refuseStartupFiles(args, foldersGitReadsFrom(args, cwd, reach, lookups), reach, lookups);
   if (writes && tier !== "bubblewrap" && repository !== undefined && changesWorkTrees(args))
     refuseUnseenWorkTrees(subcommandOf(args) ?? "", repository, reach.rules.roots);
-  const { settings, doubt } = checkSettings(git, call, located, found);
+  const { settings, doubt } = checkSettings(git, call, located, scanned.found);
   // Where a program might be left that we could not switch off, git may start none at all.
   if (doubt !== undefined && (git.forks || tier === "plain")) throw refuseDoubtful(doubt);
   const startsOthers = git.forks || (repository !== undefined && hasSubmodules(repository));

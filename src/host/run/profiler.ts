@@ -5,6 +5,7 @@ import { withoutHeldPaths } from "../../policy/git-held-paths.ts";
 import { type HeldTarget, heldTarget } from "../../policy/git-held-targets.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { closedFolders } from "../../policy/reach.ts";
+import type { LookupBudget } from "../reach/lookup-budget.ts";
 import type { CallerReach, Reach } from "../reach/reach.ts";
 import { type AfterRun, planAfterRun } from "./after-run.ts";
 import { gitStart } from "./argument-paths.ts";
@@ -105,7 +106,7 @@ interface ChangedArgs {
 const changeableArgs = (
   args: readonly string[],
   repository: GitRepository | undefined,
-  { tier, reach, cwd }: ProfileCall,
+  { tier, reach, cwd, lookups }: ProfileCall,
   profile: SandboxProfile,
   secrets: readonly string[],
   tracked: TrackedSecrets,
@@ -115,7 +116,7 @@ const changeableArgs = (
   const changeable = withoutHeldPaths(args, () =>
     heldPaths(repository, profile, reach.rules.roots, findTracked),
   );
-  const from = gitStart(args, cwd) ?? cwd;
+  const from = gitStart(args, cwd, lookups) ?? cwd;
   const asked = withoutUnasked(
     changeable,
     () => unknownConfig(repository, reach, findTracked),
@@ -153,11 +154,12 @@ export const createProfiler = (options: ProfilerOptions) => {
     args: readonly string[],
     cwd: string,
     tier: Tier,
+    lookups: LookupBudget,
   ): Promise<Prepared> => {
     const { network, limits, readPaths } = options.settings();
     const { reach, scan } = scans.now();
     const { roots } = reach.rules;
-    const call: ProfileCall = { writes, args, cwd, tier, reach, gitFolder: options.gitFolder };
+    const call: ProfileCall = { writes, args, cwd, tier, reach, lookups, gitFolder: options.gitFolder };
     const located = git === undefined ? undefined : locateRepository(call);
     const scanned = await scanRoots(scan, roots);
     const { found, secrets } = scanned;

@@ -2,7 +2,8 @@ import { posix } from "node:path";
 import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
 import { isPlainKey } from "../../git/config.ts";
-import { isInclude, refusedRepository, settingsByFile } from "../../git/files.ts";
+import { isInclude, realOf, refusedRepository, settingsByFile } from "../../git/files.ts";
+import type { LookupBudget } from "../../reach/lookup-budget.ts";
 import { resolveLinks } from "../../reach/path-rules.ts";
 import type { Reach } from "../../reach/reach.ts";
 import { pathsReached, type ReachedPath, reachedPath } from "../../reach/reached-path.ts";
@@ -29,10 +30,14 @@ const NOT_READ =
  * The paths that a value stands for, relative to each folder that git may start from; empty for paths below the home
  * folder, which is empty in the sandbox.
  */
-const meanings = (value: string, folders: readonly string[]): readonly ReachedPath[] => {
+const meanings = (
+  value: string,
+  folders: readonly string[],
+  lookups: LookupBudget,
+): readonly ReachedPath[] => {
   const path = value.replace(/^:\(optional\)/, "").replace(/^%\(prefix\)\//, "/usr/");
   if (path === "" || path.includes("\0") || /^~(\/|$)/.test(path)) return [];
-  return folders.map((folder) => reachedPath(folder, path));
+  return folders.map((folder) => reachedPath(folder, path, lookups));
 };
 
 /**
@@ -43,19 +48,23 @@ export const refuseConfiguredFiles = (
   dirs: readonly string[],
   startingPoints: readonly string[],
   { rules, isWithheld }: Reach,
+  lookups: LookupBudget,
 ): void => {
-  for (const dir of dirs)
+  for (const dir of dirs) {
+    // `modules` may be a link.
+    const start = realOf(dir) ?? dir;
     for (const { key, value } of settingsByFile(dir).flatMap(({ settings }) => settings ?? [])) {
       const why = `its setting ${quoteForMessage(key)} names a file that is withheld or outside the allowed roots`;
       // The home of another user, which only git's own expansion knows.
       if (/^(:\(optional\))?~[^/\s]+\//.test(value) && !isPlainKey(key)) throw refusedRepository(why);
       // Git resolves only this one relative to the git directory, because it is read before the work tree is known.
-      const folders = key === "core.worktree" ? [dir] : [dir, ...startingPoints];
-      for (const path of meanings(value, folders).flatMap(pathsReached)) {
+      const folders = key === "core.worktree" ? [start] : [start, ...startingPoints];
+      for (const path of meanings(value, folders, lookups).flatMap(pathsReached)) {
         const found = resolveLinks(path);
         if (found === undefined) continue;
         const isOutside = !insideRoots(found.real, rules.roots) && !isPlainKey(key) && !NOT_READ.test(key);
         if (isOutside || isWithheld(path, found.stats)) throw refusedRepository(why);
       }
     }
+  }
 };

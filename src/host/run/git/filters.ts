@@ -6,13 +6,11 @@ import { namesAdded, useOfFilters } from "../../../policy/git-filters.ts";
 import { compileGlob } from "../../../policy/globs.ts";
 import { insideRoots } from "../../../policy/paths.ts";
 import { MAX_CONFIG_BYTES, readSmallFile } from "../../git/files.ts";
-import { trackedFiles } from "./index-file.ts";
+import { MAX_INDEX_BYTES, trackedFiles } from "./index-file.ts";
 import { ownSettings } from "./left-out.ts";
 import type { GitRepository } from "./repository.ts";
 import { atHome, lastValue, systemSettings, userFile, userSettings } from "./user-settings.ts";
 
-/** More than the index of the largest public repositories. */
-const MAX_INDEX_BYTES = 256 * 1024 * 1024;
 const NAME = ".gitattributes";
 
 /** A line of attributes that names a filter. */
@@ -53,8 +51,8 @@ const keptAttributes = ({ gitDir }: GitRepository): readonly string[] => {
   // The fourth version shortens names.
   const mayHold =
     index !== undefined && (index.includes(NAME) || (index.length > 8 && index.readUInt32BE(4) === 4));
-  const files = (mayHold ? trackedFiles(index) : undefined) ?? [];
-  const names = files.map(({ name }) => name).filter((name) => posix.basename(name) === NAME);
+  const isAttributes = (name: string): boolean => posix.basename(name) === NAME;
+  const names = (mayHold ? (trackedFiles(index, isAttributes) ?? []) : []).map(({ name }) => name);
   cache.set(path, { stamp, names });
   return names;
 };

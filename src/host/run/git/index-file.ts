@@ -5,6 +5,9 @@ export interface TrackedFile {
   readonly blob: string;
 }
 
+/** More than the index of the largest public repositories. */
+export const MAX_INDEX_BYTES = 256 * 1024 * 1024;
+
 const SIGNATURE = "DIRC";
 const HEADER_BYTES = 12;
 /** Times, device, inode, mode, owner and size of a file; its hash and flags follow. */
@@ -23,12 +26,26 @@ const readLength = (index: Buffer, at: number): readonly [length: number, next: 
   return [length, next];
 };
 
-const readFiles = (index: Buffer, hashBytes: number): readonly TrackedFile[] | undefined => {
+/** No path is longer. The fourth version of the format packs names, so an index could stand for any number of bytes. */
+const MAX_NAME_BYTES = 4096;
+/** How many times longer than the index all names may be together: paths would have 250 bytes on average. */
+const MAX_UNPACKED = 4;
+
+type IsWanted = (name: string) => boolean;
+
+const readFiles = (
+  index: Buffer,
+  hashBytes: number,
+  isWanted: IsWanted,
+): readonly TrackedFile[] | undefined => {
   const version = index.readUInt32BE(4);
   const count = index.readUInt32BE(8);
   const files: TrackedFile[] = [];
+  /** The bytes of the name, of which the next one keeps some. */
+  const bytes = Buffer.alloc(MAX_NAME_BYTES);
+  let length = 0;
+  let unpacked = 0;
   let at = HEADER_BYTES;
-  let before = Buffer.alloc(0);
   for (let i = 0; i < count; i++) {
     const start = at;
     const flags = index.readUInt16BE(start + STAT_BYTES + hashBytes);
@@ -36,20 +53,18 @@ const readFiles = (index: Buffer, hashBytes: number): readonly TrackedFile[] | u
     let kept = 0;
     if (version === 4) {
       const [dropped, next] = readLength(index, at);
-      kept = before.length - dropped;
+      kept = length - dropped;
       at = next;
     }
     const end = index.indexOf(0, at);
     if (end < 0 || kept < 0) return undefined;
-    const name =
-      version === 4
-        ? Buffer.concat([before.subarray(0, kept), index.subarray(at, end)])
-        : index.subarray(at, end);
-    before = Buffer.from(name);
-    files.push({
-      name: name.toString(),
-      blob: index.toString("hex", start + STAT_BYTES, start + STAT_BYTES + hashBytes),
-    });
+    length = kept + end - at;
+    unpacked += length;
+    if (length > MAX_NAME_BYTES || unpacked > MAX_UNPACKED * index.length) return undefined;
+    index.copy(bytes, kept, at, end);
+    const name = bytes.toString("utf8", 0, length);
+    if (isWanted(name))
+      files.push({ name, blob: index.toString("hex", start + STAT_BYTES, start + STAT_BYTES + hashBytes) });
     at = version === 4 ? end + 1 : start + Math.ceil((end - start + 1) / 8) * 8;
   }
   // What follows is the checksum, or an extension, which is named by letters; of them, `link` points to more names.
@@ -59,14 +74,14 @@ const readFiles = (index: Buffer, hashBytes: number): readonly TrackedFile[] | u
   return isWhole ? files : undefined;
 };
 
-/** The files that git keeps, from its index (gitformat-index(5)); undefined where it is not one we can read. */
-export const trackedFiles = (index: Buffer): readonly TrackedFile[] | undefined => {
+/** Those of the files that git keeps which are wanted, from its index (gitformat-index(5)); undefined where it is not one we can read. */
+export const trackedFiles = (index: Buffer, isWanted: IsWanted): readonly TrackedFile[] | undefined => {
   if (index.length < HEADER_BYTES || index.toString("latin1", 0, 4) !== SIGNATURE) return undefined;
   const version = index.readUInt32BE(4);
   if (version < 2 || version > 4) return undefined;
   for (const hashBytes of [20, 32]) {
     try {
-      const files = readFiles(index, hashBytes);
+      const files = readFiles(index, hashBytes, isWanted);
       if (files !== undefined) return files;
     } catch {
       // Read past its end: not this kind of hash.

@@ -2,13 +2,23 @@ import { hash } from "node:crypto";
 import { type Stats, statSync } from "node:fs";
 import { posix } from "node:path";
 import { readSmallFile } from "../../git/files.ts";
-import { trackedFiles } from "./index-file.ts";
+import { MAX_INDEX_BYTES, trackedFiles } from "./index-file.ts";
 import { findRepository } from "./repository.ts";
 
-/** More than the index of the largest public repositories. */
-const MAX_INDEX_BYTES = 256 * 1024 * 1024;
 /** A larger secret counts as modified. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
+/** Of all indexes and secrets that are read for one command, about a second's work; one file may have many names. */
+const MAX_READ_BYTES = 2 * MAX_INDEX_BYTES;
+
+/** Reads files until it has read too much. */
+const createReader = () => {
+  let left = MAX_READ_BYTES;
+  return (path: string, maxBytes: number): Buffer | undefined => {
+    const content = readSmallFile(path, Math.min(maxBytes, left));
+    left -= content?.length ?? 0;
+    return content;
+  };
+};
 
 /** Git's blob id of a content, SHA-1 or SHA-256 like the other id. */
 const blobOf = (content: Buffer, other: string): string =>
@@ -47,18 +57,24 @@ const statsOf = (path: string): Stats | undefined => {
 export const createTrackedFinder = () => {
   const cache = new Map<string, CachedIndex>();
 
-  const blobsIn = (index: string, names: readonly string[]): ReadonlyMap<string, string> => {
+  const blobsIn = (
+    index: string,
+    names: readonly string[],
+    read: ReturnType<typeof createReader>,
+  ): ReadonlyMap<string, string> => {
     const stats = statsOf(index);
     if (stats?.isFile() !== true) return new Map();
     const stamp = `${stats.ino} ${stats.size} ${stats.ctimeMs}`;
     const asked = names.join("\0");
     const before = cache.get(index);
     if (before?.stamp === stamp && before.asked === asked) return before.blobs;
-    const bytes = readSmallFile(index, MAX_INDEX_BYTES);
+    const bytes = read(index, MAX_INDEX_BYTES);
     const wanted = new Set(names);
-    const files = (bytes === undefined ? undefined : trackedFiles(bytes)) ?? [];
-    const blobs = new Map(files.filter(({ name }) => wanted.has(name)).map(({ name, blob }) => [name, blob]));
-    cache.set(index, { stamp, asked, blobs });
+    const isWanted = (name: string): boolean => wanted.has(name);
+    const files = (bytes === undefined ? undefined : trackedFiles(bytes, isWanted)) ?? [];
+    const blobs = new Map(files.map(({ name, blob }) => [name, blob]));
+    // What was too much for this command may be read for the next one.
+    if (bytes !== undefined) cache.set(index, { stamp, asked, blobs });
     return blobs;
   };
 
@@ -82,16 +98,17 @@ export const createTrackedFinder = () => {
         // A repository without a valid git directory tracks no files.
       }
     }
+    const read = createReader();
     const unmodified = new Set<string>();
     const changed = new Set<string>();
     for (const [gitDir, { top, inside }] of byRepository) {
       const names = inside.map((path) => posix.relative(top, path));
-      const blobs = blobsIn(posix.join(gitDir, "index"), names);
+      const blobs = blobsIn(posix.join(gitDir, "index"), names, read);
       for (const [at, name] of names.entries()) {
         const blob = blobs.get(name);
         const path = inside[at];
         if (blob === undefined || path === undefined) continue;
-        const content = readSmallFile(path, MAX_FILE_BYTES);
+        const content = read(path, MAX_FILE_BYTES);
         (content !== undefined && blobOf(content, blob) === blob ? unmodified : changed).add(path);
       }
     }

@@ -3,6 +3,7 @@ import { checkLine } from "../../../policy/shell/plain-line.ts";
 import { readShellLine } from "../../../policy/shell/read-line.ts";
 import { explainShell } from "../../../policy/shell/refusals.ts";
 import { isPipedGroup, type Redirection, type ShellLine } from "../../../policy/shell/shell-line.ts";
+import { createLookupBudget } from "../../reach/lookup-budget.ts";
 import { deadlineMs } from "../commands.ts";
 import { callerPorts } from "./caller-ports.ts";
 import type { LineCall, LineOutcome, LineRunner, SingleProgram } from "./contract.ts";
@@ -73,6 +74,7 @@ const startExecution = (
     callerSignal,
     signal: callerSignal === undefined ? clock.signal : AbortSignal.any([callerSignal, clock.signal]),
     budget: createExpansionBudget(),
+    lookups: createLookupBudget(),
     isAlone: true,
     programs: [],
     quarantined: [],

@@ -3,6 +3,7 @@ import type { ProgramRequest } from "../../../policy/permit.ts";
 import type { ExpansionBudget } from "../../../policy/shell/expansion-budget.ts";
 import { refuseShellCommand } from "../../../policy/shell/refusals.ts";
 import type { ShellCommand } from "../../../policy/shell/shell-line.ts";
+import type { LookupBudget } from "../../reach/lookup-budget.ts";
 import type { CommandGate, CommandTimeouts } from "../commands.ts";
 import type { CommandCall, CommandOutcome, CommandRunner } from "../contract.ts";
 import type { Quarantined } from "../scan/quarantined.ts";
@@ -31,6 +32,8 @@ export interface LineExecution extends LineRunnerParts, Expansion {
   readonly callerSignal: AbortSignal | undefined;
   /** The line is expanded twice: to be judged, and to be run. */
   budget: ExpansionBudget;
+  /** Of all its programs together, however often each of them is judged. */
+  readonly lookups: LookupBudget;
   /** The line is one pipeline. */
   isAlone: boolean;
   readonly programs: ProgramEnd[];
@@ -84,7 +87,7 @@ export const isProgram = (stage: Stage): stage is ProgramStage =>
 
 /** What a program's stage asks of the gate. */
 export const commandCall = (
-  { call: { timeoutSeconds, session, executable }, programs }: LineExecution,
+  { call: { timeoutSeconds, session, executable }, programs, lookups }: LineExecution,
   { argv, state }: ProgramStage,
 ): CommandCall => {
   const { permit } = session ?? {};
@@ -99,5 +102,6 @@ export const commandCall = (
     timeoutSeconds,
     session: midway,
     executable,
+    lookups,
   };
 };
