@@ -126,6 +126,24 @@ describe("ingestion: REQ-K1", () => {
     await engine.close();
   });
 
+  test("under a pin, sync reads what the new version is built on, and not the pinned version's sources: REQ-K2", async () => {
+    const { add, operator, sources, search, engine } = await promoted();
+    sources["api"] = { "b.md": "# Calls\nThe old call is named fetch." };
+    await add("hand", "1.1.0");
+    await operator.promote("hand", "1.1.0", { force: false });
+    await operator.pin("hand", "1.0.0");
+    sources["api"] = { "b.md": "# Calls\nThe new call is named read." };
+    const report = await operator.sync("hand", { dryRun: false }, {});
+    expect(report).toMatchObject({ version: "1.2.0", changed: ["api/b.md"], unchanged: 2 });
+    const pack = await operator.exportPack("hand", undefined);
+    expect(readPack(pack).manifest.version).toBe("1.0.0");
+    await operator.promote("hand", "1.2.0", { force: false });
+    expect(await search("which call")).toEqual(await search("which call", { filters: { version: "1.0.0" } }));
+    const [hit] = await search("which call", { filters: { version: "1.2.0" } });
+    expect(hit?.snippet).toContain("named read");
+    await engine.close();
+  });
+
   test("a source that fails stops no other, and what it gave before stays until it is forgotten: FAIL-F5", async () => {
     const sources: TestSources = { docs: HANDBOOK, more: { "m.md": "# More\nMore of it." } };
     const { add, operator, engine } = openKnowledge(sources);

@@ -1,6 +1,7 @@
 import { LlmcError } from "../base/error.ts";
 import { checkName } from "./api/ids.ts";
 import { type Evaluation, evaluate, shortcomings } from "./evaluate/evaluate.ts";
+import { baseFor } from "./ingest/choose-version.ts";
 import { type Forgotten, forgetSources } from "./ingest/forget-sources.ts";
 import { type IngestReport, ingest } from "./ingest/ingest.ts";
 import type { IngestParts, IngestProgress, IngestRequest } from "./ingest/ingest-source.ts";
@@ -92,7 +93,7 @@ interface ReadOptions {
   readonly dryRun: boolean;
 }
 
-/** Reads every source of the active version again. */
+/** Reads every source again of the version that the new one is built on: a pin is about what questions get. */
 const sync = async (
   parts: OperatorParts,
   name: string,
@@ -100,7 +101,8 @@ const sync = async (
   work: Work,
 ): Promise<IngestReport> => {
   const collection = await parts.engine.catalogue.find(checkName(name));
-  const sources = current(collection, undefined).sources.filter((source) => !source.startsWith("pack:"));
+  const base = baseFor(collection) ?? current(collection, undefined);
+  const sources = base.sources.filter((source) => !source.startsWith("pack:"));
   if (sources.length === 0)
     throw new LlmcError("invalid_args", `${name} has no sources that could be read again.`, {
       hint: `llmc kb add ${name} SOURCE`,

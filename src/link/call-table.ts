@@ -75,7 +75,7 @@ export const createCallTable = ({ generation, maxEntries, maxResultBytes }: Tabl
     finished.delete(entry);
   };
 
-  /** What is dropped stays known as done: asked for again, its outcome is unknown, and it is not run. */
+  /** What is dropped stays known as done: asked for again, only reading is run again. */
   const makeRoom = (): void => {
     for (const entry of finished) {
       if (resultBytes <= maxResultBytes) return;
@@ -124,10 +124,10 @@ export const createCallTable = ({ generation, maxEntries, maxResultBytes }: Tabl
   };
 
   /**
-   * A front that was taken over may have asked for something else under this number. Reading is done again; for anything
-   * else it is not known what the client's request was taken for.
+   * The answer that is kept is of no use: it was dropped to save memory, or a front that was taken over asked for something
+   * else under this number. Reading is done again; for anything else the outcome is unknown.
    */
-  const otherWork = (begun: Begun, known: Entry, listener: Listener): void => {
+  const beginAnew = (begun: Begun, known: Entry, listener: Listener): void => {
     if (!begun.isRepeatable) {
       listener(begun.refuse(unknownOutcome()), true);
       return;
@@ -141,13 +141,13 @@ export const createCallTable = ({ generation, maxEntries, maxResultBytes }: Tabl
     begin: (begun: Begun, listener: Listener): (() => void) => {
       const known = lines.get(begun.n)?.get(begun.round);
       const stop = (): void => void lines.get(begun.n)?.get(begun.round)?.listeners.delete(listener);
-      if (known !== undefined && known.work !== begun.work) otherWork(begun, known, listener);
+      if (known !== undefined && (known.work !== begun.work || known.result === null))
+        beginAnew(begun, known, listener);
       else if (typeof known?.result === "string") {
         // Asked for again, because a front died before the client had it.
         const isUnreadable = ++known.sent > MAX_SENT;
         listener(isUnreadable ? begun.refuse(unreadable()) : known.result, true);
-      } else if (known?.result === null) listener(begun.refuse(unknownOutcome()), true);
-      else if (known !== undefined) known.listeners.add(listener);
+      } else if (known !== undefined) known.listeners.add(listener);
       // The one rule for what another core may have done already.
       else if (begun.generation !== generation && !begun.isRepeatable)
         listener(begun.refuse(unknownOutcome()), true);

@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer as createHttpServer, type Server } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage, request, type Server } from "node:http";
 import { createConnection, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createCoreConnections } from "./core-connections.ts";
 import { createFrontConnections } from "./front-connections.ts";
@@ -16,6 +17,29 @@ const TOKEN = "the-token-of-this-start";
 const MAX_TOKEN_MS = 300;
 /** Far below the time after which a request gives up by itself. */
 const AT_ONCE_MS = 1000;
+
+test("REQ-I7 a connection is not idle while an answer is owed, however long that takes", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "llmc-idle-"));
+  const path = join(folder, "server.sock");
+  const server = createSocketServer({
+    token: TOKEN,
+    needsSchema: false,
+    checkPeer: () => {},
+    answer: async ({ socket }, response) => {
+      // The idle time of this server, many times over.
+      await Promise.race([sleep(500), once(socket, "close")]);
+      response.end("done");
+    },
+    sendError: (_request, response) => void response.end(),
+  });
+  server.setTimeout(20);
+  await once(server.listen(path), "listening");
+  const asked = request({ socketPath: path, headers: { "x-llmc-token": TOKEN, connection: "close" } }).end();
+  const [answer] = (await once(asked, "response")) as [IncomingMessage];
+  expect(await text(answer)).toBe("done");
+  server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 describe("FAIL-H3 REQ-I3 the two ends of a front's socket", () => {
   let folder: string;

@@ -42,11 +42,14 @@ export interface FrontParts {
   readonly onMessage: (lines: readonly Buffer[]) => void;
   /** A line of the client needs nothing more. */
   readonly onSettled: (line: ClientLine) => void;
+  /** The last change of which the front that reads notified the client. What one that it replaced says late is older. */
   readonly onSeen: (text: string) => void;
+  /** How many connections of clients a front has. */
+  readonly onConnections?: (front: FrontChild, count: number) => void;
   readonly onFailedStart: (thrown: unknown) => void;
   readonly onStarted: (child: FrontChild) => void;
-  /** The front that reads has said that it is well. */
-  readonly onWell?: () => void;
+  /** A front has said that it is well. */
+  readonly onWell?: (front: FrontChild) => void;
   /** How long fronts may take to end by themselves, in milliseconds, where they have more to do than to end. */
   readonly endMs?: { readonly replaced: number; readonly stopped: number };
   readonly onEnded: (exit: ChildExit, how: HowEnded) => void;

@@ -147,7 +147,9 @@ export class Fronts {
     else if (kind === "H" || kind === "O") this.#well(front, kind);
     else if (kind === "F") this.#misfit(front);
     else if (kind === "Q") this.#asks(front, Number(fields[0]));
-    else if (kind === "V") this.#parts.onSeen((fields[0] ?? "").slice(0, MAX_SEEN_CHARS));
+    else if (kind === "S") this.#parts.onConnections?.(front.child, Number(fields[0]) || 0);
+    else if (kind === "V" && front === this.#active)
+      this.#parts.onSeen((fields[0] ?? "").slice(0, MAX_SEEN_CHARS));
     else if (kind === "Z") this.#parts.lines.release(Number(fields[0]));
     else {
       const line = this.#parts.lines.find(Number(fields[0]));
@@ -161,7 +163,7 @@ export class Fronts {
   #well(front: Front, kind: "H" | "O"): void {
     if (kind === "H") front.isHealthy = true;
     else front.fits = true;
-    if (front === this.#active && front.isHealthy) this.#parts.onWell?.();
+    if (kind === "H") this.#parts.onWell?.(front.child);
     if (front !== this.#candidate || !front.isHealthy || front.fits !== true) return;
     this.#candidate = undefined;
     this.#replacementFailures = 0;
@@ -256,10 +258,9 @@ export class Fronts {
       this.#candidate = candidate;
       this.#replay(candidate, () => false);
       sendTo(candidate, encodeRecord("P"));
-      const timer = setTimeout(() => {
+      setTimeout(() => {
         if (this.#candidate === candidate) candidate.child.kill();
-      }, MAX_START_MS);
-      timer.unref();
+      }, MAX_START_MS).unref();
     });
     if (!isStarted) this.#candidateFailed(false);
   }

@@ -94,9 +94,7 @@ const serveRequest = (
   const run = async (signal: AbortSignal, emit: (line: string) => void): Promise<string> => {
     hasBegun = true;
     try {
-      return JSON.stringify(
-        await perform(parts, request, signal, (line: WireLine) => emit(JSON.stringify(line))),
-      );
+      return await perform(parts, request, signal, (line: WireLine) => emit(JSON.stringify(line)));
     } finally {
       free();
     }

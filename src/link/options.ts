@@ -18,7 +18,8 @@ export const linkSections = [
     ),
     max_memory_mb: whole(
       512,
-      64,
+      // A front takes more than 80 when it starts.
+      128,
       1_048_576,
       "more",
       "Memory limit of that front, in MiB; a change replaces it.",

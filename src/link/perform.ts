@@ -109,8 +109,7 @@ export const refusalLine = ({ work: asked, origin }: LinkRequest, error: LlmcErr
       }
     : { error: toWireError(error) };
 
-/** Does what a front asked for; whatever is thrown becomes the last line of the answer. */
-export const perform = async (
+const lastLine = async (
   parts: PerformParts,
   request: LinkRequest,
   signal: AbortSignal,
@@ -123,8 +122,24 @@ export const perform = async (
     const { tool, args } = request.work;
     return resultLine(parts, await parts.core.call({ ...from, tool, args }), target);
   } catch (thrown) {
-    if (thrown instanceof QuestionsAsked)
-      return { questions: thrown.questions, state: parts.state.seal(target, thrown.state) };
-    return refusalLine(request, toLlmcError(thrown));
+    if (!(thrown instanceof QuestionsAsked)) throw thrown;
+    return { questions: thrown.questions, state: parts.state.seal(target, thrown.state) };
+  }
+};
+
+/**
+ * Does what a front asked for, and gives the last line of the answer as JSON. Whatever is thrown becomes that line; so does
+ * what cannot be written as JSON, such as a question of a custom module with a BigInt in it.
+ */
+export const perform = async (
+  parts: PerformParts,
+  request: LinkRequest,
+  signal: AbortSignal,
+  emit: (line: WireLine) => void,
+): Promise<string> => {
+  try {
+    return JSON.stringify(await lastLine(parts, request, signal, emit));
+  } catch (thrown) {
+    return JSON.stringify(refusalLine(request, toLlmcError(thrown)));
   }
 };

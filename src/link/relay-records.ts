@@ -4,7 +4,7 @@
  *
  * To the front:
  *   I json                 who it is: see `FrontHello`
- *   C json                 the newest snapshot that is known
+ *   C json                 the newest snapshot; over HTTP, the settings that may change: see `HttpFrontSettings`
  *   U g                    the core of generation g is there
  *   N                      the core is gone
  *   L n g a line           line n of the client, first delivered while core g lived; a fronts have had it before
@@ -26,14 +26,15 @@
  *   Z n                    it no longer does
  *   W n                    line n is open for good, and the next front takes it over
  *   Q count                questions that the client has not answered yet
- *   V text                 the last change of which the client was notified; over HTTP, how many clients are connected
+ *   V text                 the last change of which the client was notified
+ *   S count                connections of clients, over HTTP
  */
 const SPACE = 32;
 
 /** Fields between the letter and the payload. */
 const FIELDS: Readonly<Record<string, number>> = {
   ...{ I: 0, C: 0, U: 1, N: 0, L: 3, X: 7, R: 1, P: 0, E: 0 },
-  ...{ H: 0, O: 1, F: 0, T: 1, A: 1, G: 1, D: 1, M: 0, K: 1, Z: 1, W: 1, Q: 1, V: 1 },
+  ...{ H: 0, O: 1, F: 0, T: 1, A: 1, G: 1, D: 1, M: 0, K: 1, Z: 1, W: 1, Q: 1, V: 1, S: 1 },
 };
 
 export interface RelayRecord {

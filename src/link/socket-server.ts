@@ -30,10 +30,11 @@ interface SocketServerParts {
   };
 }
 
-/** Node has a bound of its own, which holds on servers that listen alone. */
+/** Node's own `requestTimeout` works only on servers that listen. */
 const MAX_REQUEST_MS = 60_000;
 /** The lifetimes of the design documents, in milliseconds. */
 const KEEP_ALIVE_MS = 60_000;
+/** It does not run while an answer is owed: a call may take longer. */
 const IDLE_MS = 300_000;
 const MAX_CONNECTION_MS = 3_600_000;
 
@@ -106,6 +107,8 @@ export const createSocketServer = (parts: SocketServerParts): Server => {
       response.setHeader(SCHEMA_HEADER, schemaText());
       // A request that ended early has no socket any more.
       const { socket } = request;
+      socket.setTimeout(0);
+      response.once("prefinish", () => socket.setTimeout(server.timeout));
       const slow = setTimeout(() => {
         if (!request.complete) socket.destroy();
       }, parts.maxRequestMs ?? MAX_REQUEST_MS).unref();

@@ -1,11 +1,11 @@
 import type { Readable, Writable } from "node:stream";
 import { describeDropped } from "../base/describe-dropped.ts";
-import { LlmcError } from "../base/error.ts";
 import { createLineSplitter, isBlank } from "../base/line-splitter.ts";
 import type { Child, ChildExit } from "./child.ts";
 import { createClientLines, END_BYTES } from "./client-lines.ts";
 import { Cores } from "./cores.ts";
 import type { FrontChild, HowEnded } from "./front-process.ts";
+import { createFrontWatch, describeExit, type FrontSize } from "./front-watch.ts";
 import { Fronts } from "./fronts.ts";
 import type { FrontHello } from "./relay-records.ts";
 
@@ -20,8 +20,8 @@ interface SupervisorParts {
   readonly coreHello: Readonly<Record<string, unknown>>;
   /** From the last start with the same configuration. */
   readonly cached: { readonly snapshot: Buffer; readonly maxFrameBytes: number } | undefined;
-  /** Whether a front has grown so much that another should take its place. */
-  readonly hasGrown: (pid: number) => boolean;
+  /** The size at which another front takes the place of one. */
+  readonly maxSize: () => FrontSize;
   readonly memoryMb: number;
   /** Fronts that are started from now on have another limit of memory. */
   readonly onMemory: (memoryMb: number) => void;
@@ -40,9 +40,6 @@ const GRACE_MS = 1000;
 /** In any case: a front that never becomes healthy must not keep the program from ending. */
 const MAX_GRACE_MS = 60_000;
 const GRACE_CHECK_MS = 50;
-const GROWTH_CHECK_MS = 10_000;
-/** Fronts that may end by themselves before one was well: then they cannot run here. */
-const MAX_NEVER_WELL = 3;
 
 /** How long the core waits for the last words of a front. */
 const FRONT_FIRST_MS = 250;
@@ -51,15 +48,7 @@ const MAX_REFUSED = 200;
 
 const NEWLINE = Buffer.from("\n");
 
-const describeExit = ({ code, signal }: ChildExit): string =>
-  signal === null ? `exit code ${code}` : String(signal);
-
 const describeThrown = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : "unknown");
-
-const neverWell = (exit: ChildExit): LlmcError =>
-  new LlmcError("unavailable", `The process that parses input cannot run here (${describeExit(exit)}).`, {
-    hint: "Its last words are above. mcp.subprocess = false runs everything in one process.",
-  });
 
 /**
  * Holds the client's streams and outlives the two programs that do the work: the front, which parses what the client sends,
@@ -72,6 +61,7 @@ export class Supervisor {
   readonly #lines = createClientLines();
   readonly #cores: Cores;
   readonly #fronts: Fronts;
+  readonly #watch: ReturnType<typeof createFrontWatch>;
   readonly #finish: (code: number) => void;
   readonly #refuse: (reason: unknown) => void;
   #snapshot: Buffer | undefined;
@@ -80,8 +70,6 @@ export class Supervisor {
   #seen = "";
   /** What the user answered with "never", in the words of the core, which hands it to the next one. */
   readonly #refused = new Set<string>();
-  /** How many fronts ended by themselves before any was well; undefined since one was. */
-  #neverWell: number | undefined = 0;
   #hasEnded = false;
   #isStopping = false;
 
@@ -112,6 +100,12 @@ export class Supervisor {
       onFailedStart: ({ code }) => void this.#end(code ?? 1),
       onRestart: (exit) => parts.log(`the core ended (${describeExit(exit)}) and is started again`),
     });
+    this.#watch = createFrontWatch({
+      fronts: () => this.#fronts,
+      maxSize: parts.maxSize,
+      log: parts.log,
+      onNeverWell: (error) => this.#fail(error),
+    });
     this.#fronts = new Fronts({
       lines: this.#lines,
       start: parts.startFront,
@@ -129,6 +123,7 @@ export class Supervisor {
       },
       onFailedStart: (thrown) => parts.log(`a front could not be started (${describeThrown(thrown)})`),
       onStarted: (child) => this.#nameFront(child),
+      onWell: this.#watch.well,
       onMisfit: () => this.#cores.restart(),
       onEnded: (exit, how) => this.#frontEnded(exit, how),
     });
@@ -138,34 +133,19 @@ export class Supervisor {
     void this.#fronts.start();
     this.#cores.start();
     this.#readClient();
-    const growth = setInterval(() => {
-      const { pid } = this.#fronts;
-      if (pid !== undefined && this.#parts.hasGrown(pid)) this.replaceFront();
-    }, GROWTH_CHECK_MS);
-    growth.unref();
-    void this.done.catch(() => {}).then(() => clearInterval(growth));
+    void this.done.catch(() => {}).then(this.#watch.stop);
   }
 
   #nameFront({ pid = 0, socketPath }: FrontChild): void {
     this.#cores.notify(`front ${pid} ${socketPath}`);
   }
 
-  #frontEnded(exit: ChildExit, { child, isRetired, isHealthy, fits, wasActive }: HowEnded): void {
+  #frontEnded(exit: ChildExit, how: HowEnded): void {
     const open = this.#lines.open().map(({ n }) => n);
     // One that ended by itself may have been taken over before: then it was not the user who answered its questions.
-    const ending = { path: child.socketPath, open, wasPlanned: isRetired };
+    const ending = { path: how.child.socketPath, open, wasPlanned: how.isRetired };
     this.#cores.notify(`front-ended ${JSON.stringify(ending)}`);
-    if (isHealthy) this.#neverWell = undefined;
-    else if (this.#neverWell !== undefined && exit.signal === null) this.#neverWell++;
-    if (this.#neverWell === MAX_NEVER_WELL) {
-      this.#fail(neverWell(exit));
-      return;
-    }
-    if (isRetired) this.#parts.log("the front was replaced");
-    else if (fits === false)
-      this.#parts.log("a front was discarded: it and the core speak other versions of the link");
-    else if (wasActive) this.#parts.log(`the front ended (${describeExit(exit)}) and is started again`);
-    else this.#parts.log(`a new front ended (${describeExit(exit)}) before it took over`);
+    this.#watch.ended(exit, how);
   }
 
   /** Has another front take over, without a gap. */

@@ -55,7 +55,7 @@ const reportConnections = (server: Server, { send }: RecordWriter): (() => void)
     if (open === reported) return;
     reported = open;
     timer = setTimeout(report, REPORT_MS).unref();
-    void send("V", [open]);
+    void send("S", [open]);
   };
   const change = (by: 1 | -1): void => {
     open += by;

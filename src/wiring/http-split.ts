@@ -6,7 +6,6 @@ import { holdPort } from "../host/net/passed-listener.ts";
 import { isFrontOf } from "../host/net/private-socket.ts";
 import { makeSocketFolder, removeSocketFolder } from "../host/net/socket-folder.ts";
 import { newKey } from "../host/os/lazy-builtins.ts";
-import { hasGrown } from "../host/os/process-bounds.ts";
 import { createPassedOnInput } from "../http/requests/input.ts";
 import type { HttpParts } from "../http/server.ts";
 import { createFrontConnections } from "../link/front-connections.ts";
@@ -18,6 +17,7 @@ import type { FrontHello, HttpFrontHello, HttpFrontSettings } from "../link/rela
 import { openedOutside } from "./air-gap.ts";
 import type { App, AppRequest } from "./app.ts";
 import { compileFront, createFrontStarter, GROWN, LINK_LISTENER, PUBLIC_LISTENER } from "./front-programs.ts";
+import { addPartGauges } from "./health-probes.ts";
 import { isSplitWanted, sandboxWanted } from "./sandbox-wanted.ts";
 
 /** For greetings, and for requests that end while others begin. */
@@ -54,24 +54,27 @@ const openPort = async ({ server }: Mcp, env: AppRequest["env"]) => {
   return { descriptor, port, close: () => {}, passedOnBy: { port, secret } };
 };
 
-const helloOf = (mcp: Mcp, token: string, passedOnBy: HttpFrontHello["passedOnBy"]) => {
-  const http: HttpFrontHello = {
+/** Made for each front anew: it may be started because a setting has changed. */
+const helloOf = (
+  front: number,
+  mcp: Mcp,
+  token: string,
+  passedOnBy: HttpFrontHello["passedOnBy"],
+): FrontHello => ({
+  front,
+  session: "",
+  listener: LINK_LISTENER,
+  token,
+  stateKey: "",
+  seen: "",
+  http: {
     listener: PUBLIC_LISTENER,
     passedOnBy,
     limits: serverLimits(mcp),
     maxRequestBytes: mcp.limits.max_request_bytes,
     maxBodyBytes: Math.max(2 * mcp.limits.max_request_bytes, BODY_SHARE * mcp.max_memory_mb * MIB),
-  };
-  return (front: number): FrontHello => ({
-    front,
-    session: "",
-    listener: LINK_LISTENER,
-    token,
-    stateKey: "",
-    seen: "",
-    http,
-  });
-};
+  },
+});
 
 /** For a front that only loads its code. */
 const loadingOnly = ({ http, ...hello }: FrontHello): FrontHello => ({
@@ -186,8 +189,7 @@ export const openHttpFront = async (app: App, { env }: AppRequest) => {
     app.observer.log.warn({}, "mcp.sandbox_enabled is false: what parses input is not sandboxed");
   const token = Buffer.from(newKey()).toString("base64url");
   const link = acceptFromFronts(app, token);
-  const hello = helloOf(mcp(), token, port.passedOnBy);
-  let connections = 0;
+  const hello = (front: number): FrontHello => helloOf(front, mcp(), token, port.passedOnBy);
   opened.defer(link.close);
   const fronts = superviseHttpFronts({
     start: (front) => (front === 1 ? Promise.resolve(firstFront) : startFront(front)),
@@ -195,11 +197,10 @@ export const openHttpFront = async (app: App, { env }: AppRequest) => {
     settings: () =>
       JSON.stringify({ tokenHeader: mcp().auth.header.toLowerCase() } satisfies HttpFrontSettings),
     onStarted: link.connectTo,
-    hasGrown: (pid) =>
-      hasGrown(pid, { maxResidentMb: GROWN * mcp().max_memory_mb, maxDescriptors: descriptors(mcp()) }),
-    onConnections: (count) => {
-      connections = count;
-    },
+    maxSize: () => ({
+      residentBytes: GROWN * mcp().max_memory_mb * MIB,
+      descriptors: descriptors(mcp()) - FURTHER_DESCRIPTORS / 2,
+    }),
     log: (text) => app.observer.log.info({}, text),
   });
   opened.defer(fronts.stop);
@@ -220,12 +221,13 @@ export const openHttpFront = async (app: App, { env }: AppRequest) => {
       if (memoryMb !== mcp().max_memory_mb) fronts.replace();
       memoryMb = mcp().max_memory_mb;
     });
+    addPartGauges(app.metrics, () => ({ front: fronts.pid() ?? 0 }));
     if (sandbox !== "off") compileFront(env, loadingOnly(hello(2)));
     return { port: port.port, replace: fronts.replace };
   };
   return {
     parts: link.parts,
-    connections: () => connections,
+    connections: fronts.connections,
     serve,
     close: (): Promise<void> => {
       // Whoever comes now is refused by the kernel, and not left waiting.

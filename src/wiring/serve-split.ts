@@ -2,7 +2,6 @@ import { toLlmcError } from "../base/error.ts";
 import { makeSocketFolder, removeSocketFolder } from "../host/net/socket-folder.ts";
 import { startProgram } from "../host/os/child-program.ts";
 import { newId, newKey } from "../host/os/lazy-builtins.ts";
-import { hasGrown } from "../host/os/process-bounds.ts";
 import { claimStdout } from "../host/os/stdio.ts";
 import type { FrontChild } from "../link/front-process.ts";
 import { Supervisor } from "../link/supervisor.ts";
@@ -20,6 +19,8 @@ const CORE_FLAGS = [
 
 /** Of a front; with more it seems to leak them. */
 const MAX_DESCRIPTORS = 512;
+
+const MIB = 1024 * 1024;
 
 export interface SplitRequest {
   readonly start: Start;
@@ -64,7 +65,7 @@ const createSupervisor = (prepared: Prepared): Supervisor => {
       snapshot === undefined
         ? undefined
         : { snapshot: Buffer.from(JSON.stringify(snapshot)), maxFrameBytes: snapshot.maxFrameBytes },
-    hasGrown: (pid) => hasGrown(pid, { maxResidentMb: memory.mb * GROWN, maxDescriptors: MAX_DESCRIPTORS }),
+    maxSize: () => ({ residentBytes: GROWN * memory.mb * MIB, descriptors: MAX_DESCRIPTORS }),
     memoryMb: memory.mb,
     onMemory: (mb) => {
       memory.mb = mb;

@@ -83,4 +83,5 @@ test("REQ-I11: every metric that the sample alerts name is served", async () => 
   expect(named.size).toBeGreaterThan(8);
   expect([...named].filter((name) => !served.has(name.replace(/_bucket$/, "")))).toEqual([]);
   expect(page).toMatch(/^llmc_http_connections [1-9]/m);
+  expect(page).toMatch(/^llmc_part_memory_bytes\{part="front"\} [1-9]/m);
 });

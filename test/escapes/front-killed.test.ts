@@ -300,12 +300,15 @@ describe("REQ-I4 REQ-I9 what the user said, and what becomes of it", () => {
 describe("REQ-I9 the front has grown", () => {
   test("another takes its place without a gap, and what was agreed on stays", async () => {
     await using workspace = await createWorkspace({ "a.txt": "hello\n" });
-    // Every front is larger than that; no sandbox, so that nothing ends it for it.
-    const flags = ["mcp.subprocess=true", "mcp.sandbox_enabled=false", "mcp.max_memory_mb=64"];
+    // No sandbox, so that nothing ends it for it.
+    const flags = ["mcp.subprocess=true", "mcp.sandbox_enabled=false", "mcp.max_memory_mb=128"];
     const server = await workspace.start({ args: flags.flatMap((flag) => ["--set", flag]) });
     await server.call("read_file", { path: "a.txt" });
     const old = frontOf(server) ?? 0;
-    while (isAlive(old)) expect(textOf(await server.call("read_file", { path: "a.txt" }))).toBe("hello\n");
+    // What it parses at once makes it larger.
+    const large = { path: "x".repeat(6 * 1024 * 1024) };
+    while (isAlive(old)) await Promise.all(Array.from({ length: 6 }, () => server.call("read_file", large)));
+    expect(textOf(await server.call("read_file", { path: "a.txt" }))).toBe("hello\n");
     expect(frontOf(server)).not.toBe(old);
     expect(await server.toolNames()).toContain("read_file");
     await server.until(() => server.stderr.includes("the front was replaced"), "the line on stderr");

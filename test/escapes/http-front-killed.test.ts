@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -146,6 +148,33 @@ describe("REQ-I9 REQ-I1 the front of the HTTP door is exchanged", () => {
     isOver = true;
     await asking;
     expect(failed).toBe(0);
+  }, 60_000);
+
+  test("REQ-O1 connections are counted with both, as long as the old one has some", async () => {
+    await using door = await openDoor();
+    const counted = async (): Promise<number> => {
+      const page = await (await door.get("/metrics", { connection: "close" })).text();
+      return Number(/^llmc_http_connections (\d+)/m.exec(page)?.[1]);
+    };
+    /** Connections with a request that does not end. */
+    const hold = async (count: number): Promise<readonly Socket[]> => {
+      const head = `POST /tool HTTP/1.1\r\nHost: localhost\r\nX-LLMC-Token: ${TOKEN}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`;
+      const sockets = Array.from({ length: count }, () => connect(door.port, "127.0.0.1"));
+      for (const socket of sockets) socket.on("error", () => {}).write(head);
+      await Promise.all(sockets.map((socket) => once(socket, "connect")));
+      return sockets;
+    };
+    const [before = 0] = confinedFrontsOf(door);
+    const old = await hold(10);
+    await expect.poll(counted).toBeGreaterThanOrEqual(10);
+    door.process.kill("SIGHUP");
+    await expect.poll(() => confinedFrontsOf(door).find((pid) => pid !== before)).toBeDefined();
+    const further = await hold(5);
+    await expect.poll(counted).toBeGreaterThanOrEqual(15);
+    for (const socket of old.slice(0, 5)) socket.destroy();
+    await expect.poll(counted).toBeLessThan(15);
+    expect(await counted()).toBeGreaterThanOrEqual(10);
+    for (const socket of [...old, ...further]) socket.destroy();
   }, 60_000);
 
   test("it is confined where that is asked for", async () => {

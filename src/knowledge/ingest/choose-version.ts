@@ -8,6 +8,7 @@ export const versionFor = ({ generations }: Collection, asked: string | undefine
   return begun?.version ?? nextMinor(generations[0]?.version);
 };
 
+/** The version that a new one is built on. */
 export const baseFor = ({ generations, active }: Collection): Generation | undefined =>
   generations.find(({ version }) => version === active) ??
   generations.find(({ state }) => state === "sealed");
