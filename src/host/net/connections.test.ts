@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../../../test/app.ts";
 import { hasOpenssl, makePair } from "../../../test/key-pairs.ts";
 import { type KeyPair, readKeyPair } from "../os/key-pair.ts";
-import { createHttpServer, listen } from "./listen.ts";
+import { closeServer, createHttpServer, listen } from "./listen.ts";
 
 /** More than the system keeps for a peer that does not read. */
 const LARGE = Buffer.alloc(32 * 1024 * 1024);
@@ -43,6 +43,7 @@ const open = async (keyPair?: KeyPair) => {
     server.close();
   });
   return {
+    server,
     served: () => served,
     /** Sends the bytes on a connection that is not read; `theirs` is its other end. */
     send: async (bytes: string): Promise<{ readonly ours: Socket; readonly theirs: Socket }> => {
@@ -137,5 +138,22 @@ describe("FAIL-E3 FAIL-J9 what a connection may hold", () => {
       ours.write(get("/").repeat(16));
       await expect.poll(() => received.split("here").length - 1).toBe(16 * round);
     }
+  });
+});
+
+describe("REQ-I9 REQ-H5 a server that closes", () => {
+  test("serves the connection that it has just accepted, and ends what has been silent for long", async () => {
+    const { server, send } = await open();
+    const silent = await send("");
+    const spoken = await send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    await once(spoken.ours, "data");
+    const fresh = await send("");
+    const closed = closeServer(server, 30_000);
+    await once(spoken.ours, "close");
+    fresh.ours.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    const [answered] = (await once(fresh.ours, "data")) as [Buffer];
+    expect(answered.toString()).toMatch(/^HTTP\/1\.1 200 /);
+    await closed;
+    expect(silent.theirs.destroyed).toBe(true);
   });
 });

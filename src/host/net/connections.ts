@@ -10,7 +10,8 @@ interface ConnectionLimits {
 interface Connection {
   /** Requests that are not answered to the last byte. */
   readonly answers: Set<ServerResponse>;
-  /** When its last request began. */
+  readonly openedAt: number;
+  /** When its last request began; 0 before the first. */
   began: number;
   /** What the connection became after an upgrade. */
   upgraded: Socket | undefined;
@@ -24,6 +25,9 @@ interface Connection {
  * whether or not the peer reads the answers; clients that send several ahead send a few.
  */
 const MAX_UNDER_WAY = 16;
+
+/** A server that closes waits so long for the first request of a connection that it has just accepted. */
+const FIRST_REQUEST_MS = 1000;
 
 /** How often the connections are looked at. */
 const CHECK_MS = 1000;
@@ -77,7 +81,14 @@ export const createConnections = ({ maxConnections, unreadTimeoutMs }: Connectio
       socket.destroy();
       return;
     }
-    open.set(socket, { answers: new Set(), began: 0, upgraded: undefined, unreadBytes: 0, unreadSince: 0 });
+    open.set(socket, {
+      answers: new Set(),
+      openedAt: performance.now(),
+      began: 0,
+      upgraded: undefined,
+      unreadBytes: 0,
+      unreadSince: 0,
+    });
     idle.add(socket);
     socket.once("close", () => forget(socket));
   };
@@ -140,8 +151,13 @@ export const createConnections = ({ maxConnections, unreadTimeoutMs }: Connectio
       const timer = setInterval(endUnread, CHECK_MS).unref();
       server.on("close", () => clearInterval(timer));
     },
+    /** For a server that closes: ends what is idle, apart from what a client has only just opened to ask something. */
     endIdle: (): void => {
-      for (const socket of idle) socket.destroy();
+      const fresh = performance.now() - FIRST_REQUEST_MS;
+      for (const socket of idle) {
+        const { began = 0, openedAt = 0 } = open.get(socket) ?? {};
+        if (began > 0 || openedAt < fresh) socket.destroy();
+      }
     },
   };
 };
