@@ -1,6 +1,7 @@
 import { LlmcError } from "../base/error.ts";
 import { csvCell, plural, quoteForMessage, showControls } from "../base/text.ts";
 import { bold, green, type Io, red, table } from "./io.ts";
+import { wholeNumber } from "./whole-number.ts";
 
 interface AuditProblem {
   readonly file: string;
@@ -84,12 +85,6 @@ const timeOf = (option: "--since" | "--until", typed: string, nowMs: number): st
   return new Date(ms).toISOString();
 };
 
-const limitOf = (typed: string): number => {
-  const limit = Number(typed);
-  if (Number.isSafeInteger(limit) && limit > 0) return limit;
-  throw new LlmcError("invalid_args", "--limit is not a number above zero.");
-};
-
 const textAt = (row: Row, key: string): string => {
   const value = row[key];
   return value === undefined || value === null ? "" : String(value);
@@ -138,13 +133,14 @@ const noteUnsigned = (io: Io, unsigned: number): void => {
     );
 };
 
-const DEFAULT_LIMIT = "50";
+const DEFAULT_LIMIT = 50;
 
 type SeenNames = Readonly<Record<keyof typeof NAMED, Set<string>>>;
 
 /** The last records that pass the filters, in order of time. */
 const lastRows = async (audit: AuditPort, filters: AuditFilters, nowMs: number) => {
-  const limit = limitOf(filters.limit ?? DEFAULT_LIMIT);
+  const limit =
+    filters.limit === undefined ? DEFAULT_LIMIT : wholeNumber("--limit", filters.limit, { min: 1 });
   const passes = filterOf(filters, nowMs);
   let rows: Row[] = [];
   const seen: SeenNames = { tool: new Set(), outcome: new Set(), principal: new Set() };
@@ -264,7 +260,8 @@ interface ExportOptions extends AuditFilters {
 /** Writes the records as they lie: JSON lines are the signed ones, byte for byte; one that is not vouched for is wrapped. */
 export const runAuditExport = async (audit: AuditPort, io: Io, options: ExportOptions): Promise<void> => {
   const passes = filterOf(options, options.nowMs);
-  const limit = options.limit === undefined ? Number.MAX_SAFE_INTEGER : limitOf(options.limit);
+  const limit =
+    options.limit === undefined ? Number.MAX_SAFE_INTEGER : wholeNumber("--limit", options.limit, { min: 1 });
   let count = 0;
   if (options.format === "csv") io.data(`${COLUMNS.join(",")}\n`);
   const unsigned = await audit.read((row, line, isVouched) => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { pipeIo } from "../../test/command-line.ts";
 import { type KbOperator, progressBar, runKb } from "./kb-command.ts";
 
@@ -41,5 +41,15 @@ describe("progress of reading: REQ-K1", () => {
       "reading docs: [####################] 3/3",
       "",
     ]);
+  });
+});
+
+describe("removing old versions: REQ-K2", () => {
+  test.each(["x", "-1", "1.5", "", "1e1"])("--keep %s removes nothing", async (keep) => {
+    const collect = vi.fn();
+    const run = { json: false, signal: new AbortController().signal, now: () => 0 };
+    const removing = runKb({ do: "gc", keep }, { collect } as unknown as KbOperator, pipeIo().io, run);
+    await expect(removing).rejects.toMatchObject({ code: "invalid_args" });
+    expect(collect).not.toHaveBeenCalled();
   });
 });

@@ -11,6 +11,7 @@ import {
   renderScores,
   type Scores,
 } from "./kb-render.ts";
+import { wholeNumber } from "./whole-number.ts";
 
 interface Work {
   readonly signal: AbortSignal;
@@ -199,7 +200,9 @@ const answerOf = async (
       };
     }
     case "gc": {
-      const removed = await operator.collect(command.name, Number(command.keep ?? DEFAULT_KEEP));
+      const keep =
+        command.keep === undefined ? DEFAULT_KEEP : wholeNumber("--keep", command.keep, { min: 0 });
+      const removed = await operator.collect(command.name, keep);
       const lines = Object.entries(removed).map(
         ([name, { generations, documents }]) =>
           `${name}: removed ${generations.length === 0 ? "nothing" : generations.join(", ")}, ${plural(documents, "document")}`,

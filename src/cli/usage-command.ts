@@ -1,19 +1,12 @@
-import { LlmcError } from "../base/error.ts";
 import type { Io } from "./io.ts";
+import { wholeNumber } from "./whole-number.ts";
 
 interface UsageParts<S> {
   summary(filter: { readonly days?: number | undefined; readonly session?: string | undefined }): S;
   text(summary: S, options: { readonly bars: boolean }): string;
 }
 
-const daysOf = (text: string | undefined): number | undefined => {
-  if (text === undefined) return undefined;
-  const days = Number(text);
-  if (Number.isInteger(days) && days >= 1 && days <= 36_500) return days;
-  throw new LlmcError("invalid_args", "--days takes a whole number of at least 1.", {
-    hint: "For example --days 7.",
-  });
-};
+const MAX_DAYS = 36_500;
 
 /** Shows the tokens that commands have cost and the Tool Envelope has saved. */
 export const runUsage = <S>(
@@ -21,7 +14,9 @@ export const runUsage = <S>(
   io: Io,
   options: { readonly json?: boolean; readonly days?: string; readonly session?: string },
 ): void => {
-  const found = summary({ days: daysOf(options.days), session: options.session });
+  const days =
+    options.days === undefined ? undefined : wholeNumber("--days", options.days, { min: 1, max: MAX_DAYS });
+  const found = summary({ days, session: options.session });
   io[options.json ? "data" : "out"](
     options.json ? `${JSON.stringify(found, null, 2)}\n` : text(found, { bars: io.hasColours }),
   );

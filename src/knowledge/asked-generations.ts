@@ -51,7 +51,16 @@ const nothingToAsk = ([first, ...others]: readonly Collection[]): LlmcError => {
   });
 };
 
-/** The generations that a question is asked of: those of all collections, unless it names one. */
+const nothingFits = (known: readonly Collection[], { product, version, semverRange }: Filters): LlmcError => {
+  const asked = version ?? semverRange;
+  const what = [product === undefined ? [] : `the product ${product}`, asked ?? []].flat().join(", ");
+  return new LlmcError("resource_not_found", `No knowledge base of this workspace has ${what}.`, {
+    hint: `Ask without that filter, or see kb_list_collections (${known.length} here).`,
+    details: { field: product === undefined ? "filters" : "filters.product" },
+  });
+};
+
+/** The generations that a question is asked of, at least one: those of all collections, unless it names one. */
 export const askedGenerations = async (
   { catalogue, loaded }: { readonly catalogue: Catalogue; readonly loaded: LoadedGenerations },
   filters: AnswerRequest["filters"],
@@ -60,16 +69,20 @@ export const askedGenerations = async (
   if (filters?.collection !== undefined) {
     const name = checkName(filters.collection);
     checkCollection(caller, name);
-    const generation = await generationAnswering(loaded, await catalogue.find(name), filters);
-    return generation === undefined ? [] : [generation];
+    const collection = await catalogue.find(name);
+    const generation = await generationAnswering(loaded, collection, filters);
+    if (generation === undefined) throw nothingFits([collection], filters);
+    return [generation];
   }
   // To a caller, a collection that it may not read does not exist.
   const known = (await catalogue.list()).filter(({ name }) => mayRead(caller, name));
   const open = known.filter(isOffered);
   if (open.length === 0) throw nothingToAsk(known);
-  const asked = open
-    // When several collections are searched, those without the requested version are not.
-    .filter((collection) => generationIfAny(collection, filters) !== undefined)
-    .map((collection) => generationAnswering(loaded, collection, filters));
-  return (await Promise.all(asked)).filter((generation) => generation !== undefined);
+  // When several collections are searched, those without the requested version are not.
+  const asked = open.filter((collection) => generationIfAny(collection, filters) !== undefined);
+  if (asked.length === 0) throw nothingFits(open, filters ?? {});
+  const generations = await Promise.all(
+    asked.map((collection) => generationAnswering(loaded, collection, filters)),
+  );
+  return generations.filter((generation) => generation !== undefined);
 };

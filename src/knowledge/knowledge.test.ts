@@ -240,6 +240,12 @@ describe("questions: REQ-K3 REQ-K4 REQ-K5", () => {
     expect(await search("backups", { filters: { product: "widget" } })).not.toEqual([]);
     await expect(kept({ version: "9.9.9" })).rejects.toMatchObject({ code: "resource_not_found" });
     await expect(kept({ semverRange: "banana" })).rejects.toMatchObject({ code: "invalid_args" });
+    // "Not in this knowledge base" would claim that something was searched.
+    for (const filters of [{ version: "9.9.9" }, { semverRange: "^7" }, { product: "Other" }])
+      for (const collection of [{}, { collection: "hand" }])
+        await expect(
+          engine.answer({ query: "how long are backups kept", filters: { ...filters, ...collection } }, CALL),
+        ).rejects.toMatchObject({ code: "resource_not_found" });
     await operator.pin("hand", "1.4.0");
     expect(await kept({})).toContain("ninety days");
     await operator.pin("hand", undefined);
@@ -552,7 +558,9 @@ describe("packs: REQ-K8", () => {
     });
     await other.engine.close();
     const third = openKnowledge({});
-    for (const at of [3, 20, pack.length - 5]) {
+    // Every part of it, the licences in its manifest included, where the change is valid JSON.
+    const licences = Buffer.from(pack).indexOf('"licences"');
+    for (const at of [3, 20, licences + 1, pack.length - 40, pack.length - 5]) {
       const damaged = Uint8Array.from(pack);
       damaged[at] = (damaged[at] ?? 0) ^ 0xff;
       await expect(third.operator.importPack(damaged, undefined)).rejects.toMatchObject({
@@ -563,9 +571,8 @@ describe("packs: REQ-K8", () => {
       await expect(third.operator.importPack(pack.subarray(0, end), undefined)).rejects.toThrow(
         /cannot be imported/,
       );
-    const foreign = Buffer.from(pack);
-    const from = foreign.indexOf("static-256");
-    foreign.write("otherr-256", from);
+    const { manifest, parts } = readPack(pack);
+    const foreign = writePack({ ...manifest, embedder: "other-256" }, parts);
     await expect(third.operator.importPack(foreign, undefined)).rejects.toThrow(/another embedder/);
     expect(await third.operator.list()).toEqual([]);
     await third.engine.close();

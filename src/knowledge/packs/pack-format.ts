@@ -7,9 +7,13 @@ import { isQuestion, MAX_QUESTIONS } from "../evaluate/questions.ts";
 import type { EvalQuestion } from "../store/contract.ts";
 import { checkVersion, isVersion } from "../versions/semver.ts";
 
-/** `KBPACK1`, the length of the manifest, the manifest as JSON, then the parts one after the other. */
-const MAGIC = "KBPACK1\n";
+/**
+ * `KBPACK2`, the length of the manifest, the manifest as JSON, the parts one after the other, and the SHA-256 of all that:
+ * whatever was damaged on the way is noticed, licences and questions included. It does not say who made the pack.
+ */
+const MAGIC = "KBPACK2\n";
 const LENGTH_BYTES = 4;
+const SUM_BYTES = 32;
 const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 /** More than the largest set of questions and the parts of the largest pack have. */
 const MAX_MANIFEST_MARKS = 1_000_000;
@@ -59,13 +63,20 @@ export const parsePacked = (json: string, what: string, maxMarks: number): unkno
   }
 };
 
-export const sha256Of = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+const sumOf = (pieces: readonly Uint8Array[]): Buffer => {
+  const sum = createHash("sha256");
+  for (const piece of pieces) sum.update(piece);
+  return sum.digest();
+};
+
+export const sha256Of = (bytes: Uint8Array): string => sumOf([bytes]).toString("hex");
 
 export const writePack = (manifest: PackManifest, parts: readonly Uint8Array[]): Uint8Array => {
   const head = Buffer.from(JSON.stringify(manifest));
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32LE(head.byteLength);
-  return Buffer.concat([Buffer.from(MAGIC), length, head, ...parts]);
+  const pieces = [Buffer.from(MAGIC), length, head, ...parts];
+  return Buffer.concat([...pieces, sumOf(pieces)]);
 };
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
@@ -113,21 +124,24 @@ export interface OpenPack {
 export const readPack = (bytes: Uint8Array): OpenPack => {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const start = MAGIC.length + LENGTH_BYTES;
-  if (file.byteLength < start || file.toString("latin1", 0, MAGIC.length) !== MAGIC)
-    throw badPack("it is not a pack of a knowledge base");
-  const length = file.readUInt32LE(MAGIC.length);
-  if (length > MAX_MANIFEST_BYTES || start + length > file.byteLength) throw badPack("it is cut off");
+  const end = file.byteLength - SUM_BYTES;
+  if (file.toString("latin1", 0, MAGIC.length) !== MAGIC)
+    throw badPack("it is not a pack of a knowledge base, or one of another version of llmc");
+  const length = end < start ? 0 : file.readUInt32LE(MAGIC.length);
+  if (end < start || length > MAX_MANIFEST_BYTES || start + length > end) throw badPack("it is cut off");
+  const sum = sumOf([file.subarray(0, end)]);
+  if (!sum.equals(file.subarray(end))) throw badPack("it does not have its checksum: it was changed or is cut off");
   const manifest = checkManifest(
     parsePacked(file.toString("utf8", start, start + length), "its manifest", MAX_MANIFEST_MARKS),
   );
   let at = start + length;
   const parts = manifest.parts.map(({ bytes: size, sha256 }) => {
-    const part = file.subarray(at, at + size);
+    const part = file.subarray(at, Math.min(at + size, end));
     at += size;
     if (part.byteLength !== size) throw badPack("it is cut off");
     if (sha256Of(part) !== sha256) throw badPack("a part of it does not have its checksum");
     return part;
   });
-  if (at !== file.byteLength) throw badPack("there is more in it than its manifest says");
-  return { manifest, parts, digest: sha256Of(file) };
+  if (at !== end) throw badPack("there is more in it than its manifest says");
+  return { manifest, parts, digest: sum.toString("hex") };
 };

@@ -1,0 +1,14 @@
+import { LlmcError } from "../base/error.ts";
+
+/** Reads the value of an option that takes a whole number within bounds. */
+export const wholeNumber = (
+  option: string,
+  typed: string,
+  { min, max = Number.MAX_SAFE_INTEGER }: { readonly min: number; readonly max?: number },
+): number => {
+  const value = Number(typed);
+  if (/^\d+$/.test(typed) && value >= min && value <= max) return value;
+  throw new LlmcError("invalid_args", `${option} takes a whole number of at least ${min}.`, {
+    hint: `For example ${option} ${Math.max(min, 7)}.`,
+  });
+};
