@@ -11,6 +11,7 @@ const REPORT = {
   removed: [],
   unchanged: 0,
   failed: [],
+  warned: [],
   unread: [],
 };
 
@@ -23,6 +24,17 @@ describe("progress of reading: REQ-K1", () => {
     [7, undefined, "7 documents"],
   ])("%d of %s", (done, total, bar) => {
     expect(progressBar(done, total)).toBe(bar);
+  });
+
+  test("what was not read in full is named", async () => {
+    const warned = [{ uri: "docs/a.pdf", warnings: ["2 pages hold no text; they may be images."] }];
+    const pipe = pipeIo();
+    const add: KbOperator["add"] = async () => ({ ...REPORT, added: ["docs/a.pdf"], warned });
+    const command = { do: "add", name: "hand", sources: ["docs"], dryRun: false } as const;
+    const run = { json: false, signal: new AbortController().signal, now: () => 0 };
+    await runKb(command, { add } as KbOperator, pipe.io, run);
+    expect(pipe.out).toContain("0 failed, 1 not read in full");
+    expect(pipe.out).toContain("? docs/a.pdf: 2 pages hold no text; they may be images.");
   });
 
   test("a terminal sees it, to the last document", async () => {

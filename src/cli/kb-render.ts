@@ -20,6 +20,7 @@ export interface Report {
   readonly removed: readonly string[];
   readonly unchanged: number;
   readonly failed: readonly { readonly uri: string; readonly reason: string }[];
+  readonly warned: readonly { readonly uri: string; readonly warnings: readonly string[] }[];
   readonly unread: readonly {
     readonly source: string;
     readonly code: LlmcError["code"];
@@ -55,14 +56,18 @@ const listNames = (mark: string, names: readonly string[]): readonly string[] =>
 ];
 
 export const renderReport = (report: Report): string => {
-  const { collection, version, dryRun, added, changed, removed, unchanged, failed, unread } = report;
-  const counts = `${added.length} added, ${changed.length} changed, ${removed.length} removed, ${unchanged} unchanged, ${failed.length} failed`;
+  const { collection, version, dryRun, added, changed, removed, unchanged, failed, warned, unread } = report;
+  const counts = `${added.length} added, ${changed.length} changed, ${removed.length} removed, ${unchanged} unchanged, ${failed.length} failed${warned.length > 0 ? `, ${warned.length} not read in full` : ""}`;
   const isNothing = unread.length > 0 && added.length + changed.length + removed.length + unchanged === 0;
   return [
     `${collection} ${version}${dryRun ? " (dry run)" : ""}: ${counts}`,
     ...(dryRun ? [...listNames("+", added), ...listNames("~", changed), ...listNames("-", removed)] : []),
     ...failed.slice(0, MAX_NAMES).map(({ uri, reason }) => `! ${uri}: ${reason}`),
     ...(failed.length > MAX_NAMES ? [`! … ${failed.length - MAX_NAMES} more`] : []),
+    ...listNames(
+      "?",
+      warned.map(({ uri, warnings }) => `${uri}: ${warnings.join(" ")}`),
+    ),
     ...unread.map(
       ({ source, message, hint }) => `! ${source}: ${message}${hint === undefined ? "" : ` ${hint}`}`,
     ),

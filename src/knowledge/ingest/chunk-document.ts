@@ -42,7 +42,7 @@ const cutDocument = (document: ParsedDocument): Cut => {
   for (const section of document.sections) {
     for (const part of splitText(section.text)) {
       if (passages.length === MAX_CHUNKS)
-        return { passages, warnings: [`only the first ${MAX_CHUNKS} passages are kept`] };
+        return { passages, warnings: [`Only the first ${MAX_CHUNKS} passages were kept.`] };
       passages.push({
         ordinal: passages.length,
         kind: KINDS[section.kind],
@@ -54,7 +54,7 @@ const cutDocument = (document: ParsedDocument): Cut => {
       });
     }
   }
-  return { passages, warnings: [] };
+  return { passages, warnings: passages.length === 0 ? ["It has no text."] : [] };
 };
 
 /** Makes what passages of a document are found by: their terms and vectors, both from their own texts. */

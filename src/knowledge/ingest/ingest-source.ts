@@ -33,6 +33,12 @@ export interface IngestRequest {
   readonly onProgress?: ((progress: IngestProgress) => void) | undefined;
 }
 
+/** A document that was read, but not as it was meant. */
+export interface Warned {
+  readonly uri: string;
+  readonly warnings: readonly string[];
+}
+
 export interface IngestParts {
   readonly store: Store;
   readonly embedder: PassageEmbedder;
@@ -63,6 +69,7 @@ export interface Run {
   readonly changed: string[];
   readonly removed: string[];
   readonly failed: Failure[];
+  readonly warned: Warned[];
   readonly unread: Map<Source, LlmcError>;
   unchanged: number;
 }
@@ -88,7 +95,10 @@ type Put = "changed" | "unchanged" | "elsewhere" | { readonly failure: unknown }
  * Parses a document, unless the collection has it already, and puts it into the generation. Gives why it could not be
  * parsed; what the store throws is about no document, and ends the work: a full disk makes no document a bad one.
  */
-const put = async ({ parts, request, generation, claims }: Run, document: KeyedDocument): Promise<Put> => {
+const put = async (
+  { parts, request, generation, claims, warned }: Run,
+  document: KeyedDocument,
+): Promise<Put> => {
   if (generation === undefined || claims === undefined) return "changed";
   const { store, parser, embedder } = parts;
   const { facts, item } = document;
@@ -103,7 +113,8 @@ const put = async ({ parts, request, generation, claims }: Run, document: KeyedD
   } catch (failure) {
     return { failure };
   }
-  const { chunks, warnings } = await chunkDocument(parsed, embedder, request.signal);
+  const cut = await chunkDocument(parsed, embedder, request.signal);
+  const warnings = [...parsed.warnings, ...cut.warnings];
   await store.addDocument(
     generation.id,
     {
@@ -112,10 +123,11 @@ const put = async ({ parts, request, generation, claims }: Run, document: KeyedD
       format: parsed.format,
       licence: parsed.licence ?? facts.licence,
       version: parsed.version ?? facts.version,
-      warnings: [...parsed.warnings, ...warnings],
+      warnings,
     },
-    chunks,
+    cut.chunks,
   );
+  if (warnings.length > 0) warned.push({ uri: facts.uri, warnings });
   return "changed";
 };
 

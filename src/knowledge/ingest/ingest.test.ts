@@ -105,6 +105,27 @@ test("REQ-K1 FAIL-F5: a document that fails takes none of another source along, 
   expect(left.map(({ source }) => source)).toEqual(["two"]);
 });
 
+test("REQ-K1 FAIL-F5: what could not be read of a document is in the report, also where nothing is left of it", async () => {
+  const { add } = await openParts({
+    docs: { "a.md": "# A\nText.", "b.md": "# B\nText.", "c.md": "# C\nText." },
+  });
+  const parser: DocumentParser = {
+    parse: async (input) => {
+      const parsed = await testParser.parse(input);
+      if (input.name === "a.md") return { ...parsed, sections: [] };
+      return input.name === "b.md" ? { ...parsed, warnings: ["Page 3 is damaged."] } : parsed;
+    },
+  };
+  expect(await add({ parser })).toMatchObject({
+    added: ["docs/a.md", "docs/b.md", "docs/c.md"],
+    failed: [],
+    warned: [
+      { uri: "docs/a.md", warnings: ["It has no text."] },
+      { uri: "docs/b.md", warnings: ["Page 3 is damaged."] },
+    ],
+  });
+});
+
 test("REQ-K1: a document that was collected while it was linked is parsed again", async () => {
   const { store, add } = await openParts({ docs: { "a.md": "# A\nText." } });
   await add();

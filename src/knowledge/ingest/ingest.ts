@@ -3,7 +3,14 @@ import { noCollection } from "../store/collections-queries.ts";
 import type { Failure, Generation, Source } from "../store/contract.ts";
 import { baseFor, embedderChanged, otherEmbedder, versionFor } from "./choose-version.ts";
 import { createDocumentClaims } from "./document-claims.ts";
-import { type IngestParts, type IngestRequest, ingestSource, presentOf, type Run } from "./ingest-source.ts";
+import {
+  type IngestParts,
+  type IngestRequest,
+  ingestSource,
+  presentOf,
+  type Run,
+  type Warned,
+} from "./ingest-source.ts";
 
 export interface IngestReport {
   readonly collection: string;
@@ -16,6 +23,8 @@ export interface IngestReport {
   /** Already in the version, or put into it by another run at the same time. */
   readonly unchanged: number;
   readonly failed: readonly Failure[];
+  /** Documents that this run has put in, though something is missing from them. */
+  readonly warned: readonly Warned[];
   /** Sources that could not be read, or not to their end; what the version had of them stays in it. */
   readonly unread: readonly UnreadSource[];
 }
@@ -70,6 +79,7 @@ export const ingest = async (parts: IngestParts, request: IngestRequest): Promis
     changed: [],
     removed: [],
     failed: [],
+    warned: [],
     unread: new Map(),
     unchanged: 0,
   };
@@ -83,7 +93,9 @@ export const ingest = async (parts: IngestParts, request: IngestRequest): Promis
   if (generation !== undefined) await finish(run, generation, known === undefined);
   const [only] = run.unread.values();
   if (only !== undefined && request.sources.length === 1) throw only;
-  const { added, changed, removed, unchanged, failed } = run;
+  const { added, changed, removed, unchanged, failed, warned } = run;
+  const byUri = (a: { readonly uri: string }, b: { readonly uri: string }): number =>
+    a.uri < b.uri ? -1 : 1;
   return {
     collection: collection.name,
     version,
@@ -92,7 +104,8 @@ export const ingest = async (parts: IngestParts, request: IngestRequest): Promis
     changed: changed.toSorted(),
     removed: removed.toSorted(),
     unchanged,
-    failed: failed.toSorted((a, b) => (a.uri < b.uri ? -1 : 1)),
+    failed: failed.toSorted(byUri),
+    warned: warned.toSorted(byUri),
     unread: [...run.unread].map(toUnread),
   };
 };

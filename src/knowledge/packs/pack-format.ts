@@ -130,7 +130,8 @@ export const readPack = (bytes: Uint8Array): OpenPack => {
   const length = end < start ? 0 : file.readUInt32LE(MAGIC.length);
   if (end < start || length > MAX_MANIFEST_BYTES || start + length > end) throw badPack("it is cut off");
   const sum = sumOf([file.subarray(0, end)]);
-  if (!sum.equals(file.subarray(end))) throw badPack("it does not have its checksum: it was changed or is cut off");
+  if (!sum.equals(file.subarray(end)))
+    throw badPack("it does not have its checksum: it was changed or is cut off");
   const manifest = checkManifest(
     parsePacked(file.toString("utf8", start, start + length), "its manifest", MAX_MANIFEST_MARKS),
   );
