@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import type { Benchmark } from "./lib/report.ts";
+import { atMost, type Benchmark } from "./lib/report.ts";
 import { measureMemory } from "./lib/rlm-memory.ts";
 import { type RlmStand, withRlmStand } from "./lib/rlm-stand.ts";
 import { median, percentile, round } from "./lib/stats.ts";
@@ -158,12 +158,11 @@ const parallelTime = async ({ play, query, models }: RlmStand): Promise<number> 
   });
   models.take();
   await query({ task: "t", context: "text" });
-  const calls = models.take().filter(({ isRoot }) => !isRoot);
-  return Math.max(...calls.map((one) => one.answeredAt)) - Math.min(...calls.map((one) => one.arrivedAt));
+  const endedAt = performance.now();
+  // From the program's arrival to the answer of the analysis: what comes before and after the calls is in it.
+  const startedAt = models.take().find(({ isRoot }) => isRoot)?.answeredAt ?? Number.NaN;
+  return endedAt - startedAt;
 };
-
-const verdict = (name: string, value: number, target: number, unit: string): string =>
-  `${name}: ${value} ${unit}, target ${target}: ${value <= target ? "met" : "MISSED"}`;
 
 export const rlm: Benchmark = {
   name: "rlm",
@@ -201,10 +200,10 @@ export const rlm: Benchmark = {
         notes: [
           "Scripted models that know the classes: the figures say what is sent, not how clever a model is. Every answer is exact.",
           `Prices in dollars for a million tokens: root ${PRICES.root.input}/${PRICES.root.output}, sub ${PRICES.sub.input}/${PRICES.sub.output}; one prompt goes to the root model.`,
-          verdict("a turn", turnMs, TARGET_TURN_MS, "ms"),
-          verdict("16 calls at once", parallelMs, TARGET_PARALLEL_MS, "ms"),
+          atMost("a turn", turnMs, TARGET_TURN_MS, "ms"),
+          atMost("16 calls at once", parallelMs, TARGET_PARALLEL_MS, "ms"),
           ...memory.map((one) =>
-            verdict(`memory, ${one.text} by ${one.way}`, one.times, TARGET_MEMORY, "× the context"),
+            atMost(`memory, ${one.text} by ${one.way}`, one.times, TARGET_MEMORY, "× the context"),
           ),
         ],
         figures: {

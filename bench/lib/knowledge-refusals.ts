@@ -99,6 +99,12 @@ const heldOut = (groups: Groups<readonly RankedPassage[]>): Groups<number> & { r
   };
 };
 
+interface Refused {
+  readonly answerable: number;
+  readonly other_sets: number;
+  readonly removed: number;
+}
+
 const FLOORS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
 /** How many questions of each group get "not in this knowledge base", by the floor, and with a model that has not seen them. */
@@ -106,7 +112,7 @@ export const runUnanswerable = async (
   set: QuestionSet,
   base: OpenBase,
   others: readonly string[],
-): Promise<{ readonly table: Table; readonly figures: Figures }> => {
+): Promise<{ readonly table: Table; readonly figures: Figures; readonly shipped: Refused }> => {
   const gold = new Set(set.questions.flatMap((one) => [...one.gold]));
   const without = await openBase(set.documents.filter(({ id }) => !gold.has(id)));
   const queries = set.questions.map(({ query }) => query);
@@ -120,12 +126,14 @@ export const runUnanswerable = async (
   const rowOf = (groups: Groups<number>, floor: number): readonly number[] =>
     [groups.answerable, groups.foreign, groups.removed].map((values) => share(values, floor));
   const other = heldOut(ranked);
-  const toFigures = ([answerable = 0, foreign = 0, removed = 0]: readonly number[]): Figures => ({
+  const toFigures = ([answerable = 0, foreign = 0, removed = 0]: readonly number[]) => ({
     answerable,
     other_sets: foreign,
     removed,
   });
+  const atShipped: Refused = toFigures(rowOf(shipped, ANSWER_FLOOR));
   return {
+    shipped: atShipped,
     table: {
       head: [`${set.name}: refused below`, "answerable", "of other sets", "documents removed"],
       rows: [
@@ -134,7 +142,7 @@ export const runUnanswerable = async (
       ],
     },
     figures: {
-      shipped: toFigures(rowOf(shipped, ANSWER_FLOOR)),
+      shipped: { ...atShipped },
       held_out: toFigures(rowOf(other, other.floor)),
       curve: Object.fromEntries(FLOORS.map((floor) => [String(floor), toFigures(rowOf(shipped, floor))])),
     },

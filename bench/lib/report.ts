@@ -30,6 +30,13 @@ export interface Benchmark {
   run(settings: Settings): Promise<Report>;
 }
 
+/** A line of the notes: a figure beside its target. */
+export const atMost = (name: string, value: number, target: number, unit: string): string =>
+  `${name}: ${value} ${unit}, target at most ${target}: ${value <= target ? "met" : "MISSED"}`;
+
+export const atLeast = (name: string, value: number, target: number): string =>
+  `${name}: ${value}, target at least ${target}: ${value >= target ? "met" : "MISSED"}`;
+
 const isNumeric = (cell: string | number | undefined): boolean =>
   typeof cell === "number" || /^[+-]?[\d.,]+\s?[a-z%×]*$/.test(cell ?? "");
 

@@ -1,5 +1,5 @@
 import type { CountTokens } from "../base/tokens.ts";
-import { Budget } from "../llm/budget.ts";
+import { Budget, type BudgetLimits } from "../llm/budget.ts";
 import type { Generation, Model } from "../llm/contract.ts";
 import { createMeter } from "../llm/metered.ts";
 import { digest } from "./trace.ts";
@@ -9,8 +9,7 @@ interface SummaryRequest {
   readonly texts: readonly string[];
   readonly allowUnknownPrice: boolean;
   /** For all texts together. */
-  readonly maxUsd: number;
-  readonly maxParallel: number;
+  readonly limits: BudgetLimits;
   readonly signal: AbortSignal;
 }
 
@@ -38,14 +37,13 @@ export const createSummaries = () => {
     kept.set(key, summary);
   };
   return async (
-    { model: name, texts, allowUnknownPrice, maxUsd, maxParallel, signal }: SummaryRequest,
+    { model: name, texts, allowUnknownPrice, limits, signal }: SummaryRequest,
     { open, ...parts }: SummaryParts,
   ): Promise<readonly (string | undefined)[]> => {
     const keys = texts.map((text) => digest(`${name}\n${text}`));
     if (keys.every((key) => kept.has(key))) return keys.map((key) => kept.get(key));
     const model = await open(name);
-    const budget = new Budget({ usd: maxUsd, tokens: 1e9, calls: texts.length * 3, parallel: maxParallel });
-    const meter = createMeter({ budget, allowUnknownPrice, ...parts });
+    const meter = createMeter({ budget: new Budget(limits), allowUnknownPrice, ...parts });
     const all = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
     const summarize = async (text: string, key: string): Promise<string | undefined> => {
       const known = kept.get(key);

@@ -43,3 +43,19 @@ test("REQ-R8 REQ-L4: summaries cost no more than the operator's budget for one a
   expect(server.connections()).toBe(0);
   expect(await ask("0.05")).toContain("[summary: A sentence.]");
 });
+
+test("REQ-R8 REQ-L4: summaries make no more calls than an analysis may", async () => {
+  const server = await openModelServer((response) => sendJson(response, openaiAnswer("A sentence.")));
+  const app = await openTestApp({
+    config: `[mcp]\nmode = "classic"\n[mcp.llm]\nopenai_url = "${server.url}/v1"\nopenai_key_env = ""\n[mcp.rlm]\nmax_calls = 1\n[mcp.rag]\nsummary_model = "openai/m"\n`,
+    files: {
+      "src/encode.ts": "export const encode = (text: string): string => btoa(text);\n",
+      "src/encode-all.ts":
+        "export const encodeAll = (texts: readonly string[]): readonly string[] => texts.map((text) => btoa(text));\n",
+    },
+  });
+  const text = await app.text("rag_search_enriched", { query: "encode", k: 2 });
+  expect(text).toContain("encodeAll");
+  expect(text.match(/\[summary: /g)).toHaveLength(1);
+  expect(server.requests).toHaveLength(1);
+});

@@ -226,8 +226,12 @@ const summarizeTexts =
       model: rag.summary_model,
       texts,
       allowUnknownPrice: rlm.allow_unknown_price,
-      maxUsd: rag.summary_budget_usd,
-      maxParallel: rlm.max_parallel,
+      limits: {
+        usd: rag.summary_budget_usd,
+        tokens: rlm.max_tokens,
+        calls: rlm.max_calls,
+        parallel: rlm.max_parallel,
+      },
       signal,
     };
     const open = (name: string) => openRecorded(models, name, parts, asker);
