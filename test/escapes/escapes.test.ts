@@ -2,6 +2,9 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { allTools } from "../../src/tools/all.ts";
+import { findBrowser } from "../doors/browser.ts";
+import { isPostgresInstalled } from "../installed-postgres.ts";
+import { settings } from "./command-stand.ts";
 
 const FOLDER = import.meta.dirname;
 const tests = globSync("*.test.ts", { cwd: FOLDER })
@@ -21,6 +24,21 @@ test("escape tests do not end early in a tier", () => {
   expect(EARLY_RETURN.test('if (tier !== "plain") {\n  return;\n}')).toBe(true);
   expect(tests.filter(({ text }) => EARLY_RETURN.test(text)).map(({ name }) => name)).toEqual([]);
 });
+
+/** Elsewhere, what a machine does not have is not tried there. */
+test.runIf(process.env["CI"] !== undefined && process.platform === "linux")(
+  "in CI the machine has every tier, a browser and PostgreSQL: nothing is left out in silence",
+  () => {
+    expect(settings.map(({ name }) => name)).toEqual([
+      "bubblewrap",
+      "landlock",
+      "landlock of an old kernel",
+      "plain",
+    ]);
+    expect(findBrowser()).toBeDefined();
+    expect(isPostgresInstalled).toBe(true);
+  },
+);
 
 test("every tool that writes or executes is named by an escape test", async () => {
   const tools = await Promise.all(allTools.map(({ load }) => load()));
