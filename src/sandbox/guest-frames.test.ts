@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { MAX_FILES, MAX_RESULT_DEPTH, MAX_RESULT_VALUES } from "./guest/bounds.ts";
+import { MAX_FILES, MAX_RESULT_DEPTH } from "./guest/bounds.ts";
 import { readMessage, readReady } from "./guest-frames.ts";
+import { MAX_RESULT_VALUES, TOO_COMPLEX } from "./result-bounds.ts";
 
 const LIMITS = {
   timeoutMs: 1000,
@@ -22,7 +23,11 @@ test("REQ-E3 FAIL-G2: a result has a bounded number of values, whatever its byte
   const withValues = (count: number): string =>
     JSON.stringify({ ...DONE, result: JSON.stringify(Array(count).fill(0)) });
   expect(readMessage(withValues(MAX_RESULT_VALUES - 2), limits)).toMatchObject({ type: "done" });
-  expect(() => readMessage(withValues(MAX_RESULT_VALUES + 1), limits)).toThrow("the result");
+  const tooMany = readMessage(withValues(MAX_RESULT_VALUES + 1), limits);
+  expect(tooMany).toMatchObject({ type: "done", error: TOO_COMPLEX });
+  expect(tooMany).not.toHaveProperty("result");
+  const tooDeep = JSON.stringify({ ...DONE, result: nested(MAX_RESULT_DEPTH + 1) });
+  expect(readMessage(tooDeep, limits)).toMatchObject({ error: TOO_COMPLEX });
   const commas = JSON.stringify({ ...DONE, result: JSON.stringify(",[".repeat(300_000)) });
   expect(readMessage(commas, limits)).toMatchObject({ type: "done" });
 });
@@ -51,7 +56,6 @@ describe("REQ-E3 FAIL-G2: what a guest sends is bounded where it is read", () =>
     ["a file that is no Base64", { ...DONE, files: [{ name: "a", base64: "\u0000" }] }],
     ["a result that is no JSON", { ...DONE, result: "{" }],
     ["a large result", { ...DONE, result: `"${"x".repeat(10_000)}"` }],
-    ["a deep result", { ...DONE, result: nested(MAX_RESULT_DEPTH + 1) }],
   ])("%s is refused", (_what, message) => {
     expect(() => read(message)).toThrow(/not a message|JSON/);
   });

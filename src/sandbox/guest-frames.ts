@@ -1,7 +1,8 @@
 import { isRecord } from "../base/is-record.ts";
 import type { ProgramLimits } from "./contract.ts";
-import { isTooComplex, MAX_FILE_NAME_CHARS, MAX_FILES, MAX_TOOL_NAME_CHARS } from "./guest/bounds.ts";
+import { MAX_FILE_NAME_CHARS, MAX_FILES, MAX_TOOL_NAME_CHARS } from "./guest/bounds.ts";
 import type { FromGuest, GuestFile, ProgramError } from "./guest/messages.ts";
+import { isTooComplex, TOO_COMPLEX } from "./result-bounds.ts";
 
 /** Everything that a program leaves: 8 MiB of files in Base64, and a result of 4 MiB in which everything is escaped. */
 export const MAX_FRAME_BYTES = 20 * 1024 * 1024;
@@ -62,12 +63,18 @@ const filesOf = (files: unknown, maxBytes: number): readonly GuestFile[] => {
   });
 };
 
+interface Ending {
+  readonly result?: string | undefined;
+  readonly error?: ProgramError | undefined;
+}
+
 /** Whoever reads the result later can rely on it being JSON, which a small process can read and write again. */
-const resultOf = (result: unknown, maxBytes: number): string | undefined => {
-  if (result === undefined) return undefined;
+const endingOf = (result: unknown, error: unknown, maxBytes: number): Ending => {
+  if (result === undefined) return { error: errorOf(error) };
   const text = textOf(result, maxBytes);
+  if (isTooComplex(text)) return { error: TOO_COMPLEX };
   JSON.parse(text);
-  return isTooComplex(text) ? refuse("the result") : text;
+  return { result: text, error: errorOf(error) };
 };
 
 const READERS: Readonly<
@@ -86,8 +93,7 @@ const READERS: Readonly<
   },
   done: ({ result, error, files, outputCut, filesCut }, _frameBytes, { maxResultBytes, maxFileBytes }) => ({
     type: "done",
-    result: resultOf(result, maxResultBytes),
-    error: errorOf(error),
+    ...endingOf(result, error, maxResultBytes),
     files: filesOf(files, maxFileBytes),
     outputCut: outputCut === true,
     filesCut: filesCut === true,

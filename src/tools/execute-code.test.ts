@@ -175,6 +175,42 @@ inputs.throws ? (() => { throw Object.assign(new Error("m\\x1b[2J\\x9b5n"), { na
     }
   });
 
+  test("REQ-E3: a result of too many values is an error in every language, and its session stays", async () => {
+    for (const [language, keeps, many, reads] of [
+      ["javascript", "const kept = 7; 1", "Array(250_000).fill(0)", "kept"],
+      ["python", "kept = 7", "list(range(250_000))", "kept"],
+    ] as const) {
+      const session = `many ${language}`;
+      await run(app(), { language, session, code: keeps });
+      const { data } = await run(app(), { language, session, code: many });
+      expect(data.error?.["message"]).toContain("more than 200000 values");
+      expect((await run(app(), { language, session, code: reads })).data.result).toBe(7);
+    }
+  });
+
+  test("REQ-E3 FAIL-G2: a failed program of line ends alone does not hold the server up", async () => {
+    const { cpuUsage } = process;
+    const before = cpuUsage();
+    const code = `${"\n".repeat(200_000)}throw new Error("x")`;
+    const { data } = await run(app(), { language: "javascript", code });
+    expect(data.error?.["message"]).toBe("x");
+    const { user } = cpuUsage(before);
+    expect(user / 1e6).toBeLessThan(5);
+  });
+
+  test.each([
+    ["import fs from 'fs'; fs", true],
+    ["const a = 1;\n  import { b } from 'x'", true],
+    ["await import('fs')", true],
+    ["const { readFileSync } = require('fs')", true],
+    ["const text = 'import(x)'; text.no()", false],
+    ["import('x').then(() => 0, () => { throw new Error('other') })", false],
+  ])("REQ-E1: where a program misses a module, the error says what brings it: %s", async (code, isHint) => {
+    const { data } = await run(app(), { language: "javascript", code });
+    const message = String(data.error?.["message"]);
+    expect(message.includes("mcp.code_execution.native_languages")).toBe(isHint);
+  });
+
   test("REQ-E3: a large result is kept without growing; arguments and depth are bounded, and the program is told", async () => {
     const deep = "let a = Array(3e4).fill(0); for (let i = 0; i < 150; i++) a = [a]; a";
     const { meta } = await run(app(), { code: deep });

@@ -5,18 +5,31 @@ type ProgramError = NonNullable<ProgramResult["error"]>;
 const MODULES =
   "Modules need mcp.code_execution.native_languages and native_packages, which the operator sets. Otherwise a program has the language itself, in Python with its standard library, and `tools` for files, commands and searches.";
 
-/** A static import at the beginning of a line, or a call that loads a module. */
-const LOADS_MODULE = /^\s*import(?:\s+\w|\s*[{*"'])|\b(?:import|require)\s*\(/m;
+/** What interpreters say of a module that they do not load. */
+const NO_MODULE =
+  /^(?:could not load module|'?require'? is not defined|Cannot find (?:module|package)|No such built-in module)/;
 
-const LOADING_FAILED = /^(?:SyntaxError|ReferenceError|TypeError|Error)$/;
+const lineOf = (code: string, line: number): string => {
+  let start = 0;
+  for (let at = 1; at < line; at++) {
+    const end = code.indexOf("\n", start);
+    if (end < 0) return "";
+    start = end + 1;
+  }
+  const end = code.indexOf("\n", start);
+  return code.slice(start, end < 0 ? undefined : end);
+};
 
-const hintFor = ({ name, ended }: ProgramError, language: string, code: string): string | undefined => {
-  if (ended === "timeout")
+/** The program may be hostile, and this is the server's thread: only the line that failed is looked at, in linear time. */
+const isModuleMissing = ({ name, message, line }: ProgramError, code: string): boolean =>
+  NO_MODULE.test(message) ||
+  (name === "SyntaxError" && line !== undefined && /^import\b/.test(lineOf(code, line).trimStart()));
+
+const hintFor = (error: ProgramError, language: string, code: string): string | undefined => {
+  if (error.ended === "timeout")
     return "timeout_s asks for more time, up to mcp.code_execution.max_timeout_seconds; less work per program helps as well.";
   const isModule =
-    language === "python"
-      ? name === "ModuleNotFoundError"
-      : LOADING_FAILED.test(name) && LOADS_MODULE.test(code);
+    language === "python" ? error.name === "ModuleNotFoundError" : isModuleMissing(error, code);
   return isModule ? MODULES : undefined;
 };
 

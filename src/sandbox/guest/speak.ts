@@ -1,12 +1,5 @@
 import { writeSync } from "node:fs";
-import {
-  isTooComplex,
-  MAX_FILE_NAME_CHARS,
-  MAX_FILES,
-  MAX_RESULT_DEPTH,
-  MAX_RESULT_VALUES,
-  MAX_TOOL_NAME_CHARS,
-} from "./bounds.ts";
+import { MAX_FILE_NAME_CHARS, MAX_FILES, MAX_TOOL_NAME_CHARS } from "./bounds.ts";
 import { createFrameReader, encodeFrame } from "./frames.ts";
 import type { CallFailure, FromGuest, GuestFile, GuestSettings, ProgramError, ToGuest } from "./messages.ts";
 
@@ -55,17 +48,13 @@ export const postCall = (
 };
 
 /** Why the server would not read a result. */
-export const refuseResult = (result: string | undefined, maxBytes: number): ProgramError | undefined => {
-  if (result === undefined) return undefined;
-  const refuse = (why: string): ProgramError => ({
-    name: "RangeError",
-    message: `The result is ${why}: return less, or write it to a file of the ephemeral workspace.`,
-  });
-  if (Buffer.byteLength(result) > maxBytes) return refuse(`larger than ${maxBytes} bytes`);
-  return isTooComplex(result)
-    ? refuse(`nested deeper than ${MAX_RESULT_DEPTH} levels, or has more than ${MAX_RESULT_VALUES} values`)
-    : undefined;
-};
+export const refuseResult = (result: string | undefined, maxBytes: number): ProgramError | undefined =>
+  result === undefined || Buffer.byteLength(result) <= maxBytes
+    ? undefined
+    : {
+        name: "RangeError",
+        message: `The result is larger than ${maxBytes} bytes: return less, or write it to a file of the ephemeral workspace.`,
+      };
 
 /** The server closes the pipe when it no longer wants this process. */
 export const listen = (onMessage: (message: ToGuest) => void): void => {

@@ -1,0 +1,38 @@
+import { MAX_RESULT_DEPTH } from "./guest/bounds.ts";
+import type { ProgramError } from "./guest/messages.ts";
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+const OPENING = new Set([91, 123]);
+const CLOSING = new Set([93, 125]);
+
+/** Of everything in a result: each takes some twenty times its text where it is read, in a process with a small heap. */
+export const MAX_RESULT_VALUES = 200_000;
+
+const COMMA = 44;
+
+/** Whether valid JSON is nested deeper than a result may be, or has more values. */
+export const isTooComplex = (json: string): boolean => {
+  let depth = 0;
+  let values = 1;
+  let isInString = false;
+  for (let i = 0; i < json.length; i++) {
+    const code = json.charCodeAt(i);
+    if (code === QUOTE) isInString = !isInString;
+    else if (isInString) {
+      if (code === BACKSLASH) i++;
+    } else if (code === COMMA) values++;
+    else if (OPENING.has(code)) {
+      depth++;
+      values++;
+      if (depth > MAX_RESULT_DEPTH) return true;
+    } else if (CLOSING.has(code)) depth--;
+  }
+  return values > MAX_RESULT_VALUES;
+};
+
+/** What the program is told whose result nobody could read; its interpreter and its variables stay. */
+export const TOO_COMPLEX: ProgramError = {
+  name: "RangeError",
+  message: `The result is nested deeper than ${MAX_RESULT_DEPTH} levels, or has more than ${MAX_RESULT_VALUES} values: return less, or write it to a file of the ephemeral workspace.`,
+};
