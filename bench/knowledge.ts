@@ -4,7 +4,14 @@ import { runMixed } from "./lib/knowledge-mixed.ts";
 import { bm25Quality, hybridQuality, type Quality } from "./lib/knowledge-quality.ts";
 import { runUnanswerable } from "./lib/knowledge-refusals.ts";
 import { type QuestionSet, readSet, some, trecQuestions } from "./lib/knowledge-sets.ts";
-import { atLeast, atMost, type Benchmark, type Figures, type Report, type Table } from "./lib/report.ts";
+import {
+  type Benchmark,
+  type Figures,
+  type Report,
+  type Table,
+  verdictAbove,
+  verdictBelow,
+} from "./lib/report.ts";
 
 /** Set: quality is not measured again. */
 const IS_LATENCY_ONLY = process.env["LLMC_BENCH_LATENCY_ONLY"] !== undefined;
@@ -46,10 +53,10 @@ const runQuality = async (set: QuestionSet, others: readonly string[]): Promise<
       refused: unanswerable.figures,
     },
     verdicts: [
-      atLeast(`${set.name}, nDCG@10, the tuned BM25`, hybrid.ndcg, tuned.ndcg),
-      ...(set.name === "scifact" ? [atLeast("scifact, nDCG@10", hybrid.ndcg, MIN_SCIFACT)] : []),
-      atLeast(`${set.name}, refused of other sets`, foreign, MIN_FOREIGN_REFUSED),
-      atMost(`${set.name}, refused of answerable ones`, answerable, MAX_ANSWERABLE_REFUSED, ""),
+      verdictAbove(`${set.name}, nDCG@10, the tuned BM25`, hybrid.ndcg, tuned.ndcg),
+      ...(set.name === "scifact" ? [verdictAbove("scifact, nDCG@10", hybrid.ndcg, MIN_SCIFACT)] : []),
+      verdictAbove(`${set.name}, refused of other sets`, foreign, MIN_FOREIGN_REFUSED),
+      verdictBelow(`${set.name}, refused of answerable ones`, answerable, MAX_ANSWERABLE_REFUSED, ""),
     ],
   };
 };

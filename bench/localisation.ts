@@ -21,7 +21,14 @@ import {
   timeTogether,
 } from "./lib/localisation-runs.ts";
 import { type BugReport, isFoundAt, readLocalisationSet } from "./lib/localisation-set.ts";
-import { atLeast, atMost, type Benchmark, type Figures, type Report, type Table } from "./lib/report.ts";
+import {
+  type Benchmark,
+  type Figures,
+  type Report,
+  type Table,
+  verdictAbove,
+  verdictBelow,
+} from "./lib/report.ts";
 import { average, reciprocalRank } from "./lib/retrieval-metrics.ts";
 import { round } from "./lib/stats.ts";
 
@@ -229,12 +236,12 @@ const verdictsOf = (
   return [
     ...(KNOWN.includes(name)
       ? Object.entries(MIN_ACCURACY).map(([depth, target]) =>
-          atLeast(`Acc@${depth}`, round(accuracy(outcomes, Number(depth)), 3), target),
+          verdictAbove(`Acc@${depth}`, round(accuracy(outcomes, Number(depth)), 3), target),
         )
       : []),
-    atMost("a report at p50", round(percentile(times, 0.5), 1), MAX_P50_MS, "ms"),
-    atMost("a report at p95", round(percentile(times, 0.95), 1), MAX_P95_MS, "ms"),
-    atMost("the slowest hostile report", round(slowest, 0), MAX_HOSTILE_MS, "ms"),
+    verdictBelow("a report at p50", round(percentile(times, 0.5), 1), MAX_P50_MS, "ms"),
+    verdictBelow("a report at p95", round(percentile(times, 0.95), 1), MAX_P95_MS, "ms"),
+    verdictBelow("the slowest hostile report", round(slowest, 0), MAX_HOSTILE_MS, "ms"),
   ];
 };
 

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { atMost, type Benchmark } from "./lib/report.ts";
+import { type Benchmark, verdictBelow } from "./lib/report.ts";
 import { measureMemory } from "./lib/rlm-memory.ts";
 import { type RlmStand, withRlmStand } from "./lib/rlm-stand.ts";
 import { median, percentile, round } from "./lib/stats.ts";
@@ -200,10 +200,10 @@ export const rlm: Benchmark = {
         notes: [
           "Scripted models that know the classes: the figures say what is sent, not how clever a model is. Every answer is exact.",
           `Prices in dollars for a million tokens: root ${PRICES.root.input}/${PRICES.root.output}, sub ${PRICES.sub.input}/${PRICES.sub.output}; one prompt goes to the root model.`,
-          atMost("a turn", turnMs, TARGET_TURN_MS, "ms"),
-          atMost("16 calls at once", parallelMs, TARGET_PARALLEL_MS, "ms"),
+          verdictBelow("a turn", turnMs, TARGET_TURN_MS, "ms"),
+          verdictBelow("16 calls at once", parallelMs, TARGET_PARALLEL_MS, "ms"),
           ...memory.map((one) =>
-            atMost(`memory, ${one.text} by ${one.way}`, one.times, TARGET_MEMORY, "× the context"),
+            verdictBelow(`memory, ${one.text} by ${one.way}`, one.times, TARGET_MEMORY, "× the context"),
           ),
         ],
         figures: {

@@ -2,7 +2,7 @@ import { percentile } from "../../src/knowledge/evaluate/metrics.ts";
 import { ALLOWED, cpuMsSince, type OpenBase, openBase } from "./knowledge-base.ts";
 import { manyDocuments, runLoad, runSingly, zipfRanks } from "./knowledge-load.ts";
 import { type QuestionSet, some } from "./knowledge-sets.ts";
-import { atLeast, atMost, type Figures, type Settings } from "./report.ts";
+import { type Figures, type Settings, verdictAbove, verdictBelow } from "./report.ts";
 import { peakMb, proportionalMb, residentMb } from "./resident.ts";
 import { sumOverParts } from "./server-parts.ts";
 import { llmc, startServer } from "./server-process.ts";
@@ -133,7 +133,7 @@ const verdictsOf = (chunks: number, engine: Figures, server: Figures): readonly 
   const value = (figures: Figures, key: string): number => Number(figures[key]);
   if (chunks > MAX_LOADED)
     return [
-      atMost(
+      verdictBelow(
         `${chunks} chunks, one question at p95`,
         value(server, "single_p95_ms"),
         SINGLE_MILLION_MS,
@@ -141,11 +141,11 @@ const verdictsOf = (chunks: number, engine: Figures, server: Figures): readonly 
       ),
     ];
   return [
-    atMost("kb_hybrid_search at 100 r/s, p95", value(server, "search_p95_ms"), SEARCH_MS, "ms"),
-    atMost("kb_list_collections, p95", value(server, "list_p95_ms"), LIST_MS, "ms"),
-    atMost("kb_answer, p95", value(server, "answer_p95_ms"), ANSWER_MS, "ms"),
-    atMost("memory, pages in common counted once", value(server, "proportional_mb"), MEMORY_MB, "MB"),
-    atLeast("cache hits", value(engine, "cache_hits"), CACHE_HITS),
+    verdictBelow("kb_hybrid_search at 100 r/s, p95", value(server, "search_p95_ms"), SEARCH_MS, "ms"),
+    verdictBelow("kb_list_collections, p95", value(server, "list_p95_ms"), LIST_MS, "ms"),
+    verdictBelow("kb_answer, p95", value(server, "answer_p95_ms"), ANSWER_MS, "ms"),
+    verdictBelow("memory, pages in common counted once", value(server, "proportional_mb"), MEMORY_MB, "MB"),
+    verdictAbove("cache hits", value(engine, "cache_hits"), CACHE_HITS),
   ];
 };
 

@@ -31,10 +31,10 @@ export interface Benchmark {
 }
 
 /** A line of the notes: a figure beside its target. */
-export const atMost = (name: string, value: number, target: number, unit: string): string =>
+export const verdictBelow = (name: string, value: number, target: number, unit: string): string =>
   `${name}: ${value} ${unit}, target at most ${target}: ${value <= target ? "met" : "MISSED"}`;
 
-export const atLeast = (name: string, value: number, target: number): string =>
+export const verdictAbove = (name: string, value: number, target: number): string =>
   `${name}: ${value}, target at least ${target}: ${value >= target ? "met" : "MISSED"}`;
 
 const isNumeric = (cell: string | number | undefined): boolean =>

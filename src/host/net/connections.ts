@@ -46,13 +46,31 @@ const isWaitedFor = ({ answers, upgraded }: Connection): boolean =>
     ? [...answers].every(({ writableEnded, req }) => writableEnded || !req.complete)
     : upgraded.writableEnded || upgraded.destroyed;
 
+type OpenConnections = ReadonlyMap<Socket, Connection>;
+
+const longestWaitedFor = (open: OpenConnections): Socket | undefined =>
+  [...open]
+    .filter(([, connection]) => isWaitedFor(connection))
+    .sort(([, a], [, b]) => a.began - b.began)[0]?.[0];
+
+const endUnread = (open: OpenConnections, unreadTimeoutMs: number): void => {
+  const now = performance.now();
+  for (const [socket, connection] of open) {
+    const unreadBytes = unreadBytesOf(socket);
+    if (unreadBytes === 0 || unreadBytes !== connection.unreadBytes) {
+      connection.unreadBytes = unreadBytes;
+      connection.unreadSince = now;
+    } else if (now - connection.unreadSince >= unreadTimeoutMs) socket.destroy();
+  }
+};
+
 /**
  * The one place that bounds what peers may hold: the number of connections, the requests that each has under way, and
  * the time for which it leaves its answers unread. A stream with nothing to read may stay open for ever.
  *
- * When all connections are taken, the one that has been idle longest makes room, then the one whose peer has
- * had longest to send its request, to read or to hang up: whoever opens thousands and says nothing loses them to those who speak. One that sends its headers drop by
- * drop counts as idle.
+ * When all connections are taken, the one that has been idle longest makes room, then the one whose peer has had longest to
+ * send its request, to read or to hang up: whoever opens thousands and says nothing loses them to those who speak. One that
+ * sends its headers drop by drop counts as idle.
  */
 export const createConnections = ({ maxConnections, unreadTimeoutMs }: ConnectionLimits) => {
   const open = new Map<Socket, Connection>();
@@ -63,13 +81,9 @@ export const createConnections = ({ maxConnections, unreadTimeoutMs }: Connectio
     open.delete(socket);
     idle.delete(socket);
   };
-  const longestWaitedFor = (): Socket | undefined => {
-    const waitedFor = [...open].filter(([, connection]) => isWaitedFor(connection));
-    return waitedFor.sort(([, a], [, b]) => a.began - b.began)[0]?.[0];
-  };
   const makeRoom = (): boolean => {
     const [longestIdle] = idle;
-    const longest = longestIdle ?? longestWaitedFor();
+    const longest = longestIdle ?? longestWaitedFor(open);
     if (longest === undefined) return false;
     forget(longest);
     longest.destroy();
@@ -122,17 +136,6 @@ export const createConnections = ({ maxConnections, unreadTimeoutMs }: Connectio
     idle.delete(socket);
   };
 
-  const endUnread = (): void => {
-    const now = performance.now();
-    for (const [socket, connection] of open) {
-      const unreadBytes = unreadBytesOf(socket);
-      if (unreadBytes === 0 || unreadBytes !== connection.unreadBytes) {
-        connection.unreadBytes = unreadBytes;
-        connection.unreadSince = now;
-      } else if (now - connection.unreadSince >= unreadTimeoutMs) socket.destroy();
-    }
-  };
-
   return {
     /** The handler, for requests that may be served. */
     bound:
@@ -148,7 +151,7 @@ export const createConnections = ({ maxConnections, unreadTimeoutMs }: Connectio
       server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
         if (begin(request, response)) response.writeHead(417).end();
       });
-      const timer = setInterval(endUnread, CHECK_MS).unref();
+      const timer = setInterval(() => endUnread(open, unreadTimeoutMs), CHECK_MS).unref();
       server.on("close", () => clearInterval(timer));
     },
     /** For a server that closes: ends what is idle, apart from what a client has only just opened to ask something. */
