@@ -1,10 +1,11 @@
 import { quoteDocument, quoteName, withoutMarks } from "../../base/quote-document.ts";
 import type { Model } from "../../llm/contract.ts";
+import { createPace } from "../../llm/pace.ts";
 import { citationOf } from "../search/cite.ts";
 import type { Evidence } from "../search/search-generation.ts";
 import { sentencesOf } from "../search/sentences.ts";
 import type { Extract } from "./extract.ts";
-import { isSupported } from "./support.ts";
+import { isSupported, readSource, type Source } from "./support.ts";
 
 export interface GenerateOptions {
   readonly model: Model;
@@ -25,23 +26,52 @@ const MAX_SENTENCE_CHARS = 2000;
 
 const CITED = /\s*((?:\[\d{1,2}\]\s*)+)[.!?]?\s*$/;
 
+/** A mark after the full stop belongs to the sentence before it. */
+const joinMarks = (text: string): string => text.replace(/([.!?])\s*((?:\[\d{1,2}\]\s*)+)/g, " $2$1 ");
+
+interface CheckedSentence {
+  readonly text: string;
+  readonly cited: readonly number[];
+}
+
 /** A sentence and the passages it cites; undefined where it cites none, or one that does not support it. */
 const checkSentence = (
   sentence: string,
-  evidence: readonly Evidence[],
-): { text: string; cited: number[] } | undefined => {
+  sourceAt: (at: number) => Source | undefined,
+): CheckedSentence | undefined => {
   const marks = sentence.length > MAX_SENTENCE_CHARS ? undefined : CITED.exec(sentence)?.[1];
   if (marks === undefined) return undefined;
   const text = sentence.replace(CITED, "").trim();
-  const cited = [...marks.matchAll(/\d+/g)].map(([number]) => Number(number) - 1);
-  const sources = cited.flatMap((at) => evidence[at] ?? []);
+  const cited = [...new Set([...marks.matchAll(/\d+/g)].map(([number]) => Number(number) - 1))];
+  const sources = cited.flatMap((at) => sourceAt(at) ?? []);
   if (sources.length !== cited.length || text === "") return undefined;
-  const texts = sources.map(({ passage }) => [...passage.headings, passage.text].join("\n\n"));
-  return isSupported(text, texts) ? { text, cited } : undefined;
+  return isSupported(text, sources) ? { text, cited } : undefined;
 };
 
-/** A mark after the full stop belongs to the sentence before it. */
-const joinMarks = (text: string): string => text.replace(/([.!?])\s*((?:\[\d{1,2}\]\s*)+)/g, " $2$1 ");
+/** The sentences that their passages support. A reply can be long: this is the server's thread, and the work ends with the call. */
+const checkSentences = async (
+  text: string,
+  evidence: readonly Evidence[],
+  signal: AbortSignal | undefined,
+): Promise<readonly CheckedSentence[]> => {
+  const sources = new Map<number, Source>();
+  const sourceAt = (at: number): Source | undefined => {
+    const passage = evidence[at]?.passage;
+    const source =
+      sources.get(at) ??
+      (passage === undefined ? undefined : readSource([...passage.headings, passage.text].join("\n\n")));
+    if (source !== undefined) sources.set(at, source);
+    return source;
+  };
+  const pace = createPace(signal);
+  const kept: CheckedSentence[] = [];
+  for (const sentence of sentencesOf(joinMarks(text))) {
+    await pace();
+    const checked = checkSentence(sentence.text, sourceAt);
+    if (checked !== undefined) kept.push(checked);
+  }
+  return kept;
+};
 
 /**
  * An answer in a model's own words, reduced to the sentences that their passages support; undefined where no
@@ -65,9 +95,7 @@ export const generateAnswer = async (
     temperature: 0,
     signal,
   });
-  const kept = sentencesOf(joinMarks(text)).flatMap(
-    (sentence) => checkSentence(sentence.text, evidence) ?? [],
-  );
+  const kept = await checkSentences(text, evidence, signal);
   const used = [...new Set(kept.flatMap(({ cited }) => cited))];
   if (used.length === 0) return undefined;
   return {

@@ -46,30 +46,40 @@ const shareOf = (wanted: ReadonlySet<string>, found: ReadonlySet<string>): numbe
   [...wanted].filter((term) => found.has(term)).length / Math.max(1, wanted.size);
 
 interface SourceSentence {
-  readonly share: number;
+  readonly subject: ReadonlySet<string>;
   readonly numbers: ReadonlySet<string>;
   readonly isNegated: boolean;
 }
 
+/** A passage as it is compared with sentences: read once, however often it is cited. */
+export interface Source {
+  readonly terms: ReadonlySet<string>;
+  readonly sentences: readonly SourceSentence[];
+}
+
+export const readSource = (passage: string): Source => ({
+  terms: new Set(tokenize(passage)),
+  sentences: sentencesOf(passage).map(({ text }) => ({
+    subject: subjectOf(text),
+    numbers: numbersIn(text),
+    isNegated: isNegated(text),
+  })),
+});
+
 /**
- * Whether texts say what a sentence states, as far as words show it: most of its terms are there, every number stands in
+ * Whether passages say what a sentence states, as far as words show it: most of its terms are there, every number stands in
  * a sentence about the same thing, and the sentence that is closest to it is negated if and only if it is.
  */
-export const isSupported = (statement: string, sources: readonly string[]): boolean => {
-  const written = new Set(sources.flatMap((text) => tokenize(text)));
-  if (shareOf(new Set(tokenize(statement)), written) < SUPPORT) return false;
+export const isSupported = (statement: string, sources: readonly Source[]): boolean => {
+  const terms = [...new Set(tokenize(statement))];
+  const written = terms.filter((term) => sources.some((source) => source.terms.has(term)));
+  if (written.length / Math.max(1, terms.length) < SUPPORT) return false;
   const subject = subjectOf(statement);
   const sentences = sources
-    .flatMap((text) => sentencesOf(text))
-    .map(
-      ({ text }): SourceSentence => ({
-        share: shareOf(subject, subjectOf(text)),
-        numbers: numbersIn(text),
-        isNegated: isNegated(text),
-      }),
-    );
+    .flatMap((source) => source.sentences)
+    .map((one) => ({ ...one, share: shareOf(subject, one.subject) }));
   const near = sentences.filter(({ share }) => share >= SAME_SUBJECT);
-  const closest = Math.max(0, ...sentences.map(({ share }) => share));
+  const closest = sentences.reduce((most, { share }) => Math.max(most, share), 0);
   const isSameWay = sentences.some((one) => one.share === closest && one.isNegated === isNegated(statement));
   return (
     isSameWay && [...numbersIn(statement)].every((number) => near.some(({ numbers }) => numbers.has(number)))
