@@ -60,6 +60,8 @@ export const nearest = (text: string, candidates: Iterable<string>): string | un
   let best: string | undefined;
   let bestDistance = Math.min(wanted.length - 1, Math.max(2, Math.ceil(wanted.length / 3)));
   for (const candidate of candidates) {
+    // No two texts are closer than their lengths.
+    if (Math.abs(wanted.length - candidate.length) > bestDistance) continue;
     const d = editDistance(wanted.toLowerCase(), candidate.toLowerCase());
     if (d < bestDistance || (d === bestDistance && best === undefined)) {
       best = candidate;

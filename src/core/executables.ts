@@ -107,7 +107,7 @@ const PLACEHOLDER = /\{(\w+)\}/g;
 /** One argument of a script; left out where it names an input that was not given, several for a list by itself. */
 const expand = (template: string, inputs: Readonly<Record<string, unknown>>): readonly string[] => {
   const names = [...template.matchAll(PLACEHOLDER)].map(([, name = ""]) => name);
-  if (names.some((name) => inputs[name] === undefined)) return [];
+  if (names.some((name) => !Object.hasOwn(inputs, name) || inputs[name] === undefined)) return [];
   const [only] = names;
   const list = only !== undefined && template === `{${only}}` ? inputs[only] : undefined;
   if (Array.isArray(list)) return list.map(textOf);

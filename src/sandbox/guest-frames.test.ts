@@ -32,6 +32,20 @@ test("REQ-E3 FAIL-G2: a result has a bounded number of values, whatever its byte
   expect(readMessage(commas, limits)).toMatchObject({ type: "done" });
 });
 
+test("REQ-E3 FAIL-G2: a frame of many values is refused before any of them is built", () => {
+  for (const text of [
+    `[${"{},".repeat(1000)}{}]`,
+    `{"type":"done","files":[${"[],".repeat(1000)}[]]}`,
+    nested(10),
+    // Not even JSON: it is counted, not parsed.
+    "{},".repeat(1000),
+  ])
+    expect(() => readMessage(text, LIMITS)).toThrow("its fields");
+  const files = Array.from({ length: MAX_FILES }, (_, at) => file(`f${at}`, "x"));
+  const full = { ...DONE, result: "1", error: { name: "E", message: "m", line: 1, column: 1 }, files };
+  expect(read(full)).toMatchObject({ type: "done" });
+});
+
 describe("REQ-E3 FAIL-G2: what a guest sends is bounded where it is read", () => {
   test.each([
     ["no object", 1],

@@ -8,6 +8,8 @@ import { isTooComplex, TOO_COMPLEX } from "./result-bounds.ts";
 export const MAX_FRAME_BYTES = 20 * 1024 * 1024;
 /** What a frame holds besides the text of a program. */
 const FRAME_SLACK_BYTES = 4096;
+/** A frame holds texts: of arrays and objects only the list of files, each with its name and bytes. */
+const FRAME_BOUNDS = { maxDepth: 3, maxValues: 4 * MAX_FILES + 50 };
 /** A control character takes six bytes in JSON. */
 const ESCAPED_TEXT = 6;
 /** Of JSON inside JSON, quotes and backslashes alone take two. */
@@ -105,6 +107,7 @@ const READERS: Readonly<
  * behind it has to ask. Throws for what an honest guest does not send.
  */
 export const readMessage = (text: string, limits: ProgramLimits): FromGuest => {
+  if (isTooComplex(text, FRAME_BOUNDS)) return refuse("its fields");
   const message: unknown = JSON.parse(text);
   if (!isRecord(message) || typeof message["type"] !== "string") return refuse("no type");
   const read = Object.hasOwn(READERS, message["type"]) ? READERS[message["type"]] : undefined;

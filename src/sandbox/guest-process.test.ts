@@ -104,7 +104,7 @@ describe("REQ-E3 FAIL-G2: a guest that is hostile", () => {
   test("that sends something else than it may is ended, and its program fails", async () => {
     const { guest, send } = hostileGuest();
     const running = guest.run(PROGRAM, fails, never);
-    send({ ...DONE, result: "[".repeat(500) });
+    send({ ...DONE, result: "[" });
     expect(await running).toMatchObject({ error: { ended: "protocol" }, files: [] });
   });
 
@@ -123,7 +123,7 @@ describe("REQ-E3 FAIL-G2: a guest that is hostile", () => {
     for (const _round of Array.from({ length: 20 })) {
       answered += held.length;
       for (const release of held.splice(0)) release();
-      await sleep(0);
+      await sleep(1);
     }
     expect(state.isReading).toBe(true);
     // Sixteen mebibytes of arguments, and the call that went beyond them.

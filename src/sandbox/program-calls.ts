@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { LlmcError } from "../base/error.ts";
 import type { CallAnswer, CallRecord, CallTool } from "./contract.ts";
 import type { CallFailure, FromGuest } from "./guest/messages.ts";
@@ -67,11 +68,13 @@ export class ProgramCalls {
     this.#controller.abort(reason);
   }
 
-  async #make({ call, name, args }: Call): Promise<void> {
+  async #make({ call, name, args }: Call, hasWaited = false): Promise<void> {
     const { callTool, settle } = this.#parts;
     const { signal } = this.#controller;
     const underWay = { name, startedAt: performance.now() };
     this.#underWay.add(underWay);
+    // Calls that end at once would otherwise follow each other without letting anybody else have a turn.
+    if (hasWaited) await nextTurn();
     const answer = await callTool(name, args, signal).catch(() => ({ failure: BROKEN }) as const);
     if (!this.#underWay.delete(underWay)) return;
     this.#hold(-args.length);
@@ -89,7 +92,7 @@ export class ProgramCalls {
 
   #makeNext(): void {
     const next = this.#waiting.shift();
-    if (next !== undefined) void this.#make(next);
+    if (next !== undefined) void this.#make(next, true);
   }
 
   #hold(change: number): void {

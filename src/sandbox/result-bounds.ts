@@ -11,8 +11,15 @@ export const MAX_RESULT_VALUES = 200_000;
 
 const COMMA = 44;
 
-/** Whether valid JSON is nested deeper than a result may be, or has more values. */
-export const isTooComplex = (json: string): boolean => {
+interface JsonBounds {
+  readonly maxDepth: number;
+  readonly maxValues: number;
+}
+
+const RESULT_BOUNDS: JsonBounds = { maxDepth: MAX_RESULT_DEPTH, maxValues: MAX_RESULT_VALUES };
+
+/** Whether JSON is nested deeper, or has more values, than whoever parses it can take. It is only counted, so nothing is built. */
+export const isTooComplex = (json: string, { maxDepth, maxValues } = RESULT_BOUNDS): boolean => {
   let depth = 0;
   let values = 1;
   let isInString = false;
@@ -25,10 +32,11 @@ export const isTooComplex = (json: string): boolean => {
     else if (OPENING.has(code)) {
       depth++;
       values++;
-      if (depth > MAX_RESULT_DEPTH) return true;
+      if (depth > maxDepth) return true;
     } else if (CLOSING.has(code)) depth--;
+    if (values > maxValues) return true;
   }
-  return values > MAX_RESULT_VALUES;
+  return false;
 };
 
 /** What the program is told whose result nobody could read; its interpreter and its variables stay. */

@@ -33,8 +33,6 @@ const wrapJson = (json: string): readonly string[] => {
   return [...lines, json.slice(start)];
 };
 
-const linesOf = (text: string): readonly string[] => text.replace(/\n$/, "").split("\n");
-
 /** A name that a program chose, in a line of ours: it must not end the line. */
 const oneLine = (name: string): string => name.replace(/[\r\n\u2028\u2029]/g, "\u240a");
 
@@ -78,20 +76,23 @@ const wrapBase64 = (text: string): readonly string[] =>
     text.slice(n * BASE64_CHARS, (n + 1) * BASE64_CHARS),
   );
 
-/** What the program leaves, as handles: nothing of it reaches the disk of the workspace. */
-const keepFiles = (
+/** What the program leaves, as handles, one after the other: nothing of it reaches the disk of the workspace. */
+const keepFiles = async (
   { files }: ProgramResult,
   { handles }: Ports,
   { caller }: CallContext,
-): Promise<z.output<typeof fileSchema>[]> =>
-  Promise.all(
-    files.map(async ({ name, content, encoding, bytes }) => {
-      const lines = encoding === "base64" ? wrapBase64(content) : linesOf(content);
-      const source = `execute_code ${showControls(oneLine(name))}`;
-      const handle = await handles.put(caller, "output", source, lines);
-      return { name, handle, bytes, ...(encoding === "base64" ? { encoding } : {}) };
-    }),
-  );
+): Promise<z.output<typeof fileSchema>[]> => {
+  const kept: z.output<typeof fileSchema>[] = [];
+  for (const { name, content, encoding, bytes } of files) {
+    const source = `execute_code ${showControls(oneLine(name))}`;
+    const handle =
+      encoding === "base64"
+        ? await handles.put(caller, "output", source, wrapBase64(content))
+        : await handles.putText(caller, "output", source, content);
+    kept.push({ name, handle, bytes, ...(encoding === "base64" ? { encoding } : {}) });
+  }
+  return kept;
+};
 
 const keepResult = async (
   text: string | undefined,

@@ -68,7 +68,7 @@ export const describeOutput = async (
     lost_bytes: lostBytes,
     waits_for_input: waitsForInput,
     truncated: isLong || lostBytes > 0,
-    handle: isLong ? await handles.put(caller, "output", "", text.split("\n")) : null,
+    handle: isLong ? await handles.putText(caller, "output", "", text) : null,
     exit_code: exitCode ?? null,
     signal: signal ?? null,
     reason: reason ?? null,

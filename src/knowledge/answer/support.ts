@@ -79,7 +79,7 @@ export const isSupported = (statement: string, sources: readonly Source[]): bool
     .flatMap((source) => source.sentences)
     .map((one) => ({ ...one, share: shareOf(subject, one.subject) }));
   const near = sentences.filter(({ share }) => share >= SAME_SUBJECT);
-  const closest = sentences.reduce((most, { share }) => Math.max(most, share), 0);
+  const closest = sentences.reduce((highest, { share }) => Math.max(highest, share), 0);
   const isSameWay = sentences.some((one) => one.share === closest && one.isNegated === isNegated(statement));
   return (
     isSameWay && [...numbersIn(statement)].every((number) => near.some(({ numbers }) => numbers.has(number)))

@@ -58,6 +58,8 @@ export interface Handles {
     source: string,
     lines: AsyncIterable<string> | Iterable<string>,
   ): Promise<string>;
+  /** Stores a text as it is, in large pieces: many short lines cost no more than a few long ones. */
+  putText(owner: HandleOwner, kind: HandleKind, source: string, text: string): Promise<string>;
   /**
    * A handle to a file as it is now. One that is larger than the limit is not copied: reading it goes through the file
    * port again, and gives what is there then.

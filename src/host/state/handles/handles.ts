@@ -154,6 +154,14 @@ const put = async (
   return id;
 };
 
+const PIECE_CHARS = 64 * 1024;
+
+/** Ends with a line end, as every text that is stored by lines. */
+const piecesOf = function* (text: string): Generator<string> {
+  for (let start = 0; start < text.length; start += PIECE_CHARS) yield text.slice(start, start + PIECE_CHARS);
+  if (text !== "" && !text.endsWith("\n")) yield "\n";
+};
+
 /** The whole text; more than the limit ends it with `TooLarge`. */
 const textOf = async function* (files: Files, source: string, maxBytes: number): AsyncGenerator<string> {
   for await (const { text, endByte } of fileText(files, source)) {
@@ -257,6 +265,7 @@ export const createHandles = (options: HandlesOptions): Handles => {
 
   return {
     put: (owner, kind, source, lines) => put(parts, owner, kind, source, lines),
+    putText: (owner, kind, source, text) => put(parts, owner, kind, source, piecesOf(text), ""),
     putFile: (owner, path) => putFile(parts, owner, path),
 
     readLines: async (owner, id, bounds, signal) => {
