@@ -66,6 +66,57 @@ describe("FAIL-J6 FAIL-J9: WebSockets of clients that misbehave", () => {
     expect((await door.get("/health")).status).toBe(200);
   });
 
+  test("a message in very many fragments ends its connection; one in some fragments is read", async () => {
+    await using door = await openHttpDoor({ args: [...UNLIMITED] });
+    const { socket, closed } = await openSocket(door);
+    const ask = JSON.stringify({ id: 1, session_id: "s", name: "read_file", args: { path: "a.txt" } });
+    const answered = new Promise((resolve) => socket.once("message", resolve));
+    for (const [at, char] of [...ask].entries()) socket.send(char, { fin: at === ask.length - 1 });
+    expect(String(await answered)).toContain('"result"');
+    for (let i = 0; i < 1000; i++) socket.send(" ", { fin: false });
+    expect(await closed).toBe(1008);
+    expect((await door.get("/health")).status).toBe(200);
+  });
+
+  test("messages that do not end share what bodies may take: the rest is refused, and others are served", async () => {
+    const limits = ["mcp.max_memory_mb=128", "mcp.limits.max_request_bytes=1000000"];
+    const args = [...UNLIMITED, ...limits.flatMap((one) => ["--set", one])];
+    await using door = await startHttpDoor({ args });
+    const sockets = await Promise.all(Array.from({ length: 60 }, () => openSocket(door)));
+    const codes: number[] = [];
+    for (const { closed } of sockets) void closed.then((code) => codes.push(code));
+    for (const { socket } of sockets) socket.send(Buffer.alloc(900_000, " "), { fin: false });
+    await expect.poll(() => codes.length).toBeGreaterThan(10);
+    expect(new Set(codes)).toEqual(new Set([1013]));
+    expect(codes.length).toBeLessThan(50);
+    expect((await door.tool("read_file", { path: "a.txt" })).status).toBe(200);
+    for (const { socket } of sockets) socket.terminate();
+    const { socket } = await openSocket(door);
+    const answered = new Promise((resolve) => socket.once("message", resolve));
+    socket.send(JSON.stringify({ id: 1, session_id: "s", name: "read_file", args: { path: "a.txt" } }));
+    expect(String(await answered)).toContain('"result"');
+  });
+
+  test("REQ-H3: large messages that come too early are neither parsed nor read on, and all are answered in the end", async () => {
+    const limits = ["rate_limit_burst=4", "rate_limit_rps=20"].flatMap((one) => [
+      "--set",
+      `mcp.limits.${one}`,
+    ]);
+    await using door = await openHttpDoor({ args: limits });
+    const { socket } = await openSocket(door);
+    const answers: { readonly id: unknown; readonly data: { readonly code?: string } }[] = [];
+    socket.on("message", (data) => answers.push(JSON.parse(String(data))));
+    const args = { path: "a.txt", nonsense: "x".repeat(100_000) };
+    for (let id = 1; id <= 30; id++)
+      socket.send(JSON.stringify({ id, session_id: "s", name: "read_file", args }));
+    await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(30);
+    const refused = answers.filter(({ data }) => data.code === "RATE_LIMITED");
+    // After each of them the connection waits for the token's next turn.
+    expect(refused.length).toBeLessThan(20);
+    expect(refused.every(({ id }) => id === null)).toBe(true);
+    expect(answers.filter(({ id }) => id !== null).length).toBeGreaterThan(10);
+  });
+
   test("pings that nobody reads the answers of end the connection and take no memory", async () => {
     // What V8 sets aside for new objects grows with the load, and is not what is measured here.
     const env = { LLMC_MCP_TOKEN: TOKEN, NODE_OPTIONS: "--max-semi-space-size=4" };

@@ -2,15 +2,17 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import SocketToCore, { type WebSocket, WebSocketServer } from "ws";
 import { parseGuardedBytes } from "../../base/json-guard.ts";
+import type { ByteBudget } from "../../link/byte-budget.ts";
 import { encodeRefusal } from "../../link/http-link.ts";
 import { renderRawError } from "../requests/errors.ts";
 import { bytesOf } from "../requests/message-bytes.ts";
-import { serveControlFrames } from "../routes/web-socket-control.ts";
+import { serveControlFrames, UNFINISHED_LIMITS } from "../routes/web-socket-control.ts";
 import { coreGone, type ForwardParts } from "./forward.ts";
 import { answerHeaders, headOf } from "./headers.ts";
 
 /** RFC 6455, 7.4.1. */
 const POLICY_VIOLATION = 1008;
+const TRY_AGAIN_LATER = 1013;
 const ABNORMAL = 1006;
 const NO_STATUS = 1005;
 /** How long a client has to answer a close frame. */
@@ -47,6 +49,35 @@ const rewrite = (message: Uint8Array): readonly [data: string | Buffer, isBinary
   } catch (thrown) {
     return [Buffer.from(encodeRefusal(thrown)), true];
   }
+};
+
+/** Before the bytes of a control frame: two, and four of the mask. */
+const CONTROL_HEAD_BYTES = 6;
+
+/** What has come of a message that has not ended counts like the bodies that are being read. */
+const countUnfinished = (client: WebSocket, stream: Duplex, bodies: ByteBudget): void => {
+  let held = 0;
+  const release = (bytes: number): void => {
+    const released = Math.min(held, bytes);
+    held -= released;
+    bodies.give(released);
+  };
+  const onData = (piece: Buffer): void => {
+    try {
+      bodies.take(piece.length);
+      held += piece.length;
+    } catch {
+      endClient(client, TRY_AGAIN_LATER, "too many unfinished messages");
+    }
+  };
+  const onControl = (data: Buffer): void => release(CONTROL_HEAD_BYTES + data.length);
+  stream.on("data", onData);
+  client.on("message", () => release(held));
+  client.on("ping", onControl).on("pong", onControl);
+  client.on("close", () => {
+    stream.off("data", onData);
+    release(held);
+  });
 };
 
 const join = (client: WebSocket, core: WebSocket): void => {
@@ -106,6 +137,7 @@ export const createSocketForwarder = (parts: ForwardParts) => {
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: parts.maxRequestBytes,
+    ...UNFINISHED_LIMITS,
     perMessageDeflate: false,
     // The library would answer every ping, also those of a client that reads none of the answers.
     autoPong: false,
@@ -145,7 +177,10 @@ export const createSocketForwarder = (parts: ForwardParts) => {
           return;
         }
         stream.off("error", ignore);
-        sockets.handleUpgrade(request, stream, head, (client) => join(client, core));
+        sockets.handleUpgrade(request, stream, head, (client) => {
+          countUnfinished(client, stream, parts.bodies);
+          join(client, core);
+        });
       });
     } catch {
       fail(stream);

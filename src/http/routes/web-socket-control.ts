@@ -8,6 +8,13 @@ const MAX_CONTROL_FRAMES = 600;
 /** Unpredictable, so that nobody can answer a ping without reading it. */
 const PING_BYTES = 8;
 
+/**
+ * What the library holds of a message that has not ended, besides its bytes: each fragment, and each piece of a frame as it
+ * came from the system, takes some 400 bytes whatever is in it. A message of the usual size comes whole, or in fragments of
+ * kilobytes.
+ */
+export const UNFINISHED_LIMITS = { maxFragments: 128, maxBufferedChunks: 1024 } as const;
+
 interface ControlLimits {
   /** With more unsent bytes than this, a ping is not answered: a later one is (RFC 6455, 5.5.3). */
   readonly backlogBytes: number;

@@ -14,7 +14,7 @@ import { bytesOf } from "../requests/message-bytes.ts";
 import { originOf } from "../requests/origin.ts";
 import { toolBody } from "./bodies.ts";
 import { identityOf, type RouteContext } from "./context.ts";
-import { serveControlFrames } from "./web-socket-control.ts";
+import { serveControlFrames, UNFINISHED_LIMITS } from "./web-socket-control.ts";
 
 interface SocketParts {
   readonly server: Server;
@@ -38,6 +38,11 @@ const MAX_BACKLOG_BYTES = 4 * BACKLOG_BYTES;
 /** Try again later (RFC 6455, 7.4.1 and the registry of IANA). */
 const NOT_READING = 1013;
 
+/** A larger message is read only after it was counted. Smaller ones are read first: one that cancels a call is never refused. */
+const MAX_UNCOUNTED_BYTES = 4096;
+/** Shorter than the time after which a connection that does not answer pings counts as gone. */
+const MAX_PAUSE_MS = 20_000;
+
 const id = z.union([z.string().min(1).max(64), z.int()]);
 const callMessage = toolBody.extend({ id });
 const cancelMessage = z.strictObject({ id, cancel: z.literal(true) });
@@ -53,6 +58,8 @@ interface Session {
   /** Calls by the id that the client gave them. */
   readonly calls: Map<unknown, InFlightRequest>;
   readonly read: HttpInput["readMessage"];
+  /** How long its connection is not read after a message that came too early. */
+  readonly waitForTurn: (retryAfterMs: number) => number;
 }
 
 /** One message. */
@@ -99,8 +106,11 @@ const call = async (
   inFlight: InFlightRequest,
   receipt: Receipt,
 ): Promise<unknown> => {
+  const identity = receipt.isCounted
+    ? authorizer.refresh(session.identity)
+    : await authorizer.authorizeMessage(session.identity, inFlight);
   receipt.isCounted = true;
-  const identity = await authorizer.authorizeMessage(session.identity, inFlight);
+  inFlight.identity = identity;
   const { signal } = inFlight;
   const origin = originOf(core.settings(), {
     identity,
@@ -144,18 +154,37 @@ const startCall = async (
   }
 };
 
-/** Counts a message that never became a call; whoever sends too many of them is not answered any more. */
-const countInvalid = async (context: RouteContext, session: Session): Promise<void> => {
-  const { authorizer, inFlight } = context;
-  const counted = inFlight.begin(context.newId());
+/** Counts a message that is no call, or is not read yet, against the rate limit of its token. */
+const count = async (
+  { authorizer, inFlight }: RouteContext,
+  { identity }: Session,
+  receipt: Receipt,
+): Promise<void> => {
+  receipt.isCounted = true;
+  const counted = inFlight.begin(receipt.correlationId);
   try {
-    await authorizer.authorizeMessage(session.identity, counted);
-  } catch (thrown) {
-    if (toLlmcError(thrown).code === "rate_limited")
-      endSession(session, POLICY_VIOLATION, "too many invalid messages");
+    await authorizer.authorizeMessage(identity, counted);
   } finally {
     counted.end(false);
   }
+};
+
+/** Whoever sends too many messages that never become calls is not answered any more. */
+const countInvalid = async (context: RouteContext, session: Session, receipt: Receipt): Promise<void> => {
+  try {
+    await count(context, session, receipt);
+  } catch (thrown) {
+    if (toLlmcError(thrown).code === "rate_limited")
+      endSession(session, POLICY_VIOLATION, "too many invalid messages");
+  }
+};
+
+/** What comes too early is not read on, as a body is not: parsing it would cost more than refusing it. */
+const pauseUntilTurn = ({ socket, waitForTurn }: Session, { details }: LlmcError): void => {
+  if (socket.isPaused || socket.readyState !== socket.OPEN) return;
+  socket.pause();
+  const ms = waitForTurn(Number(details["retry_after_ms"] ?? 0));
+  setTimeout(() => socket.readyState === socket.OPEN && socket.resume(), ms).unref();
 };
 
 const receive = async (
@@ -168,15 +197,18 @@ const receive = async (
   const receipt: Receipt = { correlationId, isCounted: false };
   let message: unknown;
   try {
-    message = session.read(bytesOf(data), isBinary);
+    const bytes = bytesOf(data);
+    if (bytes.length > MAX_UNCOUNTED_BYTES) await count(context, session, receipt);
+    message = session.read(bytes, isBinary);
     if (!isCancel(message)) return await startCall(context, session, message, receipt);
     const { id: cancelled } = (await validateArguments(cancelMessage, message)) as z.infer<
       typeof cancelMessage
     >;
     session.calls.get(cancelled)?.end(true);
   } catch (thrown) {
-    if (!receipt.isCounted) await countInvalid(context, session);
+    if (!receipt.isCounted) await countInvalid(context, session, receipt);
     const error = toLlmcError(thrown);
+    if (error.code === "rate_limited") pauseUntilTurn(session, error);
     if (error.code === "internal_error" && error !== thrown) context.onInternalError(error, correlationId);
     send(session, idIn(message), "error", renderForHttp(error, correlationId));
   }
@@ -211,6 +243,7 @@ export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => 
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: parts.input.growth * parts.maxRequestBytes,
+    ...UNFINISHED_LIMITS,
     perMessageDeflate: false,
     // The library would answer every ping, also those of a client that reads none of the answers.
     autoPong: false,
@@ -218,11 +251,22 @@ export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => 
 
   /** Connections by principal. */
   const openByPrincipal = new Map<string, number>();
+  /** When the next of a principal's connections that came too early is read on: they take turns. */
+  const nextTurns = new Map<string, number>();
 
-  const count = (principal: string, change: 1 | -1): void => {
+  const waitForTurn = (principal: string, retryAfterMs: number): number => {
+    const now = performance.now();
+    const turn = Math.min(Math.max(now, nextTurns.get(principal) ?? 0) + retryAfterMs, now + MAX_PAUSE_MS);
+    nextTurns.set(principal, turn);
+    return turn - now;
+  };
+
+  const countOpen = (principal: string, change: 1 | -1): void => {
     const open = (openByPrincipal.get(principal) ?? 0) + change;
-    if (open === 0) openByPrincipal.delete(principal);
-    else openByPrincipal.set(principal, open);
+    if (open === 0) {
+      openByPrincipal.delete(principal);
+      nextTurns.delete(principal);
+    } else openByPrincipal.set(principal, open);
   };
 
   const admit = async (
@@ -240,8 +284,8 @@ export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => 
       });
     }
     if (stream.destroyed) throw new LlmcError("cancelled", "The client has disconnected.");
-    count(identity.principal, 1);
-    stream.once("close", () => count(identity.principal, -1));
+    countOpen(identity.principal, 1);
+    stream.once("close", () => countOpen(identity.principal, -1));
     // The token may have been revoked while a shared rate limiter was asked.
     return context.authorizer.refresh(identity);
   };
@@ -261,6 +305,7 @@ export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => 
               identity,
               calls: new Map(),
               read: parts.input.readMessage,
+              waitForTurn: (retryAfterMs) => waitForTurn(identity.principal, retryAfterMs),
             }),
           );
         },
