@@ -15,6 +15,7 @@ import { originOf } from "../requests/origin.ts";
 import { toolBody } from "./bodies.ts";
 import { identityOf, type RouteContext } from "./context.ts";
 import { serveControlFrames, UNFINISHED_LIMITS } from "./web-socket-control.ts";
+import { createSocketShares, type SocketShares } from "./web-socket-shares.ts";
 
 interface SocketParts {
   readonly server: Server;
@@ -23,8 +24,6 @@ interface SocketParts {
 }
 
 const PATH = "/ws";
-/** WebSockets that one token may have open. */
-const MAX_SOCKETS_PER_TOKEN = 64;
 /** RFC 6455, 7.4.1. */
 const POLICY_VIOLATION = 1008;
 /** Calls that one connection may have running or waiting. */
@@ -40,8 +39,6 @@ const NOT_READING = 1013;
 
 /** A larger message is read only after it was counted. Smaller ones are read first: one that cancels a call is never refused. */
 const MAX_UNCOUNTED_BYTES = 4096;
-/** Shorter than the time after which a connection that does not answer pings counts as gone. */
-const MAX_PAUSE_MS = 20_000;
 
 const id = z.union([z.string().min(1).max(64), z.int()]);
 const callMessage = toolBody.extend({ id });
@@ -58,8 +55,7 @@ interface Session {
   /** Calls by the id that the client gave them. */
   readonly calls: Map<unknown, InFlightRequest>;
   readonly read: HttpInput["readMessage"];
-  /** How long its connection is not read after a message that came too early. */
-  readonly waitForTurn: (retryAfterMs: number) => number;
+  readonly shares: SocketShares;
 }
 
 /** One message. */
@@ -179,14 +175,6 @@ const countInvalid = async (context: RouteContext, session: Session, receipt: Re
   }
 };
 
-/** What comes too early is not read on, as a body is not: parsing it would cost more than refusing it. */
-const pauseUntilTurn = ({ socket, waitForTurn }: Session, { details }: LlmcError): void => {
-  if (socket.isPaused || socket.readyState !== socket.OPEN) return;
-  socket.pause();
-  const ms = waitForTurn(Number(details["retry_after_ms"] ?? 0));
-  setTimeout(() => socket.readyState === socket.OPEN && socket.resume(), ms).unref();
-};
-
 const receive = async (
   context: RouteContext,
   session: Session,
@@ -208,7 +196,8 @@ const receive = async (
   } catch (thrown) {
     if (!receipt.isCounted) await countInvalid(context, session, receipt);
     const error = toLlmcError(thrown);
-    if (error.code === "rate_limited") pauseUntilTurn(session, error);
+    if (error.code === "rate_limited")
+      session.shares.pause(session.socket, session.identity.principal, error);
     if (error.code === "internal_error" && error !== thrown) context.onInternalError(error, correlationId);
     send(session, idIn(message), "error", renderForHttp(error, correlationId));
   }
@@ -249,25 +238,7 @@ export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => 
     autoPong: false,
   });
 
-  /** Connections by principal. */
-  const openByPrincipal = new Map<string, number>();
-  /** When the next of a principal's connections that came too early is read on: they take turns. */
-  const nextTurns = new Map<string, number>();
-
-  const waitForTurn = (principal: string, retryAfterMs: number): number => {
-    const now = performance.now();
-    const turn = Math.min(Math.max(now, nextTurns.get(principal) ?? 0) + retryAfterMs, now + MAX_PAUSE_MS);
-    nextTurns.set(principal, turn);
-    return turn - now;
-  };
-
-  const countOpen = (principal: string, change: 1 | -1): void => {
-    const open = (openByPrincipal.get(principal) ?? 0) + change;
-    if (open === 0) {
-      openByPrincipal.delete(principal);
-      nextTurns.delete(principal);
-    } else openByPrincipal.set(principal, open);
-  };
+  const shares = createSocketShares();
 
   const admit = async (
     request: IncomingMessage,
@@ -278,14 +249,8 @@ export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => 
     const identity = identityOf(inFlight);
     if (request.url?.split("?", 1)[0] !== PATH)
       throw new LlmcError("resource_not_found", `WebSockets are served at ${PATH}.`);
-    if ((openByPrincipal.get(identity.principal) ?? 0) >= MAX_SOCKETS_PER_TOKEN) {
-      throw new LlmcError("rate_limited", "Too many WebSockets are open with this token.", {
-        hint: "Use one connection for several calls.",
-      });
-    }
     if (stream.destroyed) throw new LlmcError("cancelled", "The client has disconnected.");
-    countOpen(identity.principal, 1);
-    stream.once("close", () => countOpen(identity.principal, -1));
+    shares.open(identity.principal, stream);
     // The token may have been revoked while a shared rate limiter was asked.
     return context.authorizer.refresh(identity);
   };
@@ -305,7 +270,7 @@ export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => 
               identity,
               calls: new Map(),
               read: parts.input.readMessage,
-              waitForTurn: (retryAfterMs) => waitForTurn(identity.principal, retryAfterMs),
+              shares,
             }),
           );
         },
