@@ -241,6 +241,18 @@ test("REQ-L3 repeated prompts are recorded up to a bound", () => {
   expect(node.calls).toHaveLength(20_000);
 });
 
+test("REQ-L7 FAIL-G4 the texts of a trace are kept up to a bound, and digests of those beyond it", () => {
+  const trace = new TraceRecorder(() => 0, true);
+  const text = "x".repeat(3 * MIB);
+  const kept = Array.from({ length: 10 }, () => trace.text(text));
+  expect(kept.map((one) => one.text === text)).toEqual([...Array(5).fill(true), ...Array(5).fill(false)]);
+  expect(new Set(kept.map(({ chars, sha256 }) => `${chars} ${sha256}`)).size).toBe(1);
+  // A shorter one finds room.
+  expect(trace.text("short").text).toBe("short");
+  for (let i = 0; i < 30_000; i++) trace.addNode(nodeOf());
+  expect(trace.nodes).toHaveLength(20_000);
+});
+
 test("REQ-L3 positions of Python are those of the text, wherever its wide characters are", () => {
   const text = `${"a".repeat(1023)}😀${"b".repeat(3000)}😀😀c`;
   const { fromGuest, toGuest } = offsetsOf(new Context(text), "python");

@@ -227,7 +227,7 @@ const openNode = ({ trace, root, sub }: Tree, { id, depth, task, context }: Node
     turns: [],
     calls: [],
   };
-  trace.nodes.push(traced);
+  trace.addNode(traced);
   return traced;
 };
 

@@ -38,8 +38,8 @@ interface QueryParts extends AnalysisParts {
   readonly checkInterpreter: () => Promise<void>;
   /** Throws where the real path of a file is not to be analysed. */
   readonly judgePath: (realPath: string) => void;
-  /** Keeps a trace; gives its name, or undefined where it could not be kept. */
-  readonly saveTrace: (sessionId: string, trace: string) => Promise<string | undefined>;
+  /** Renders a trace and keeps it; gives its name, or undefined where that failed. */
+  readonly saveTrace: (sessionId: string, pieces: Iterable<string>) => Promise<string | undefined>;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
 }
@@ -200,7 +200,7 @@ const requestOf = (
   onProgress,
 });
 
-/** What is known before a model is asked: the models, the context, and that programs can run. */
+/** The models and the context, before any model is asked. */
 const prepare = async (
   query: RlmQuery,
   files: ReadContext,

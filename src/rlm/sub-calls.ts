@@ -10,7 +10,7 @@ import type { AnswerSchema } from "./contract.ts";
 import { findSymbol, grepContext, type Hit, outlineForProgram, rankContext } from "./navigation.ts";
 import type { Offsets } from "./offsets.ts";
 import { batchName, SUB_SYSTEM_PROMPT } from "./prompts.ts";
-import { addCost, type TracedCall, type TracedNode } from "./trace.ts";
+import { addCost, measure, type TracedCall, type TracedNode } from "./trace.ts";
 import type { Tree } from "./tree.ts";
 
 /** One analysis while it runs, as the calls of its programs see it. */
@@ -99,7 +99,7 @@ const askSub = async (state: NodeState, prompt: string, signal: AbortSignal): Pr
   const call: TracedCall = {
     id,
     model: tree.sub.name,
-    prompt: tree.trace.text(prompt),
+    prompt: measure(prompt),
     startMs: tree.trace.at(),
     endMs: 0,
   };
@@ -107,7 +107,7 @@ const askSub = async (state: NodeState, prompt: string, signal: AbortSignal): Pr
     { role: "system", text: SUB_SYSTEM_PROMPT },
     { role: "user", text: prompt },
   ] as const;
-  const { generation, isRepeated } = tree.askOnce(tree.sub, messages, traced.depth + 1, signal);
+  const { generation, isRepeated, wasSent } = tree.askOnce(tree.sub, messages, traced.depth + 1, signal);
   if (isRepeated) call.isRepeated = true;
   tree.trace.addCall(traced, call);
   try {
@@ -121,6 +121,8 @@ const askSub = async (state: NodeState, prompt: string, signal: AbortSignal): Pr
     throw thrown;
   } finally {
     call.endMs = tree.trace.at();
+    // What is refused unsent costs nothing, and could be repeated until no room is left for what was paid for.
+    if (wasSent() && !isRepeated) tree.trace.keepText(call.prompt, prompt);
     const how = call.error ?? (isRepeated ? "answered before" : "ok");
     tree.report(0, { node: traced.id, kind: "call", detail: `${id} ${call.model}: ${how}` });
   }

@@ -55,6 +55,8 @@ interface SharedCall {
   readonly generation: Promise<Generation>;
   readonly controller: AbortController;
   waiters: number;
+  /** Whether its provider was asked: it may have been refused before. */
+  isSent: boolean;
 }
 
 /** What all analyses of one session share: the budget, the deadline, the models, the record. */
@@ -131,12 +133,16 @@ export class Tree {
     messages: readonly Message[],
     depth: number,
     signal: AbortSignal,
-  ): { readonly generation: Promise<Generation>; readonly isRepeated: boolean } {
+  ): { readonly generation: Promise<Generation>; readonly isRepeated: boolean; wasSent(): boolean } {
     const key = digest(JSON.stringify([model.name, messages]));
     const known = this.#answered.get(key);
     if (known !== undefined) this.counts.repeated_prompts++;
     const call = known ?? this.#startShared(key, model, messages, depth);
-    return { generation: this.#waitFor(key, call, signal), isRepeated: known !== undefined };
+    return {
+      generation: this.#waitFor(key, call, signal),
+      isRepeated: known !== undefined,
+      wasSent: () => call.isSent,
+    };
   }
 
   #startShared(key: string, model: Model, messages: readonly Message[], depth: number): SharedCall {
@@ -145,9 +151,16 @@ export class Tree {
     if (this.budget.spending().calls + this.#underWay.size >= calls + parallel) throw moreThanCalls(calls);
     const controller = new AbortController();
     const signal = AbortSignal.any([this.signal, controller.signal]);
+    const observed: Model = {
+      ...model,
+      generate: (request) => {
+        call.isSent = true;
+        return model.generate(request);
+      },
+    };
     // Not marked for the provider's cache: writing to it costs more than it saves where nothing follows.
-    const generation = this.#ask(model, messages, depth, { cachePrompt: false, signal });
-    const call = { generation, controller, waiters: 0 };
+    const generation = this.#ask(observed, messages, depth, { cachePrompt: false, signal });
+    const call: SharedCall = { generation, controller, waiters: 0, isSent: false };
     this.#answered.set(key, call);
     const forget = (): void => this.#forget(key, call);
     generation.then(({ text }) => (text.trim() === "" ? forget() : undefined), forget);
