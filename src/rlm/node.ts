@@ -11,7 +11,7 @@ import { FEEDBACK, firstMessage, nextMessage, systemPrompt } from "./prompts.ts"
 import { readReply } from "./reply.ts";
 import { headAndTail } from "./shown-text.ts";
 import { answerCalls, type NodeState } from "./sub-calls.ts";
-import { addCost, digest, digestOf, type TracedNode, type TracedTurn } from "./trace.ts";
+import { addCost, digest, type TracedNode, type TracedTurn } from "./trace.ts";
 import type { Tree } from "./tree.ts";
 
 interface NodeRequest {
@@ -221,7 +221,7 @@ const openNode = ({ trace, root, sub }: Tree, { id, depth, task, context }: Node
     model: (depth === 0 ? root : sub).name,
     task: trace.text(task),
     contextBytes: context.bytes,
-    contextSha256: digestOf(context.pieces()),
+    contextSha256: context.sha256,
     startMs: trace.at(),
     endMs: 0,
     turns: [],
@@ -260,7 +260,7 @@ export const runNode = async (
     tree,
     context,
     traced,
-    offsets: offsetsOf(context, language),
+    offsets: await offsetsOf(context, language, signal),
     signal,
     startChild: startChildOf(tree, () => state),
     finished: undefined,

@@ -183,13 +183,13 @@ const contextOf = async (
   if (args["context"] !== undefined) {
     const text = textOf(args, "context");
     const isCut = await tree.inSearchSlot(() => isCutFrom(text, context, signal), signal);
-    return new Context(text, isCut ? { language: context.language } : {});
+    return Context.of(text, isCut ? { language: context.language } : {}, signal);
   }
   if (args["start"] === undefined && args["end"] === undefined) return context;
   const { start, end } = isSpan(args) ? offsets.fromGuest(args) : { start: 0, end: 0 };
   const part = context.text.slice(start, end);
   if (part === "") throw invalid("{start, end} is not a part of the context.");
-  return new Context(part, { language: context.language });
+  return Context.of(part, { language: context.language }, signal);
 };
 
 /** Evidence in our own positions; anything that is not a position is checked as it is. */

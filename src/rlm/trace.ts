@@ -137,14 +137,8 @@ export class TraceRecorder {
 /** A text without itself. */
 export const measure = (text: string): TracedText => ({ chars: text.length, sha256: digest(text) });
 
-export const digest = (text: string): string => digestOf([text]);
-
-/** The first half of the SHA-256 of a text in pieces: a large one is never copied as a whole. */
-export const digestOf = (pieces: Iterable<string>): string => {
-  const hash = createHash("sha256");
-  for (const piece of pieces) hash.update(piece);
-  return hash.digest("hex").slice(0, 32);
-};
+/** The first half of the SHA-256 of a text. */
+export const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
 
 export const addCost = (entry: Cost, { usage, costUsd }: Generation): void => {
   entry.costUsd = costUsd;
