@@ -8,7 +8,7 @@ import type { AnalysisParts, AnalysisRequest } from "./contract.ts";
 import { JAVASCRIPT_PRELUDE } from "./guest/javascript.ts";
 import { offsetsOf } from "./offsets.ts";
 import { rankPassages } from "./passages.ts";
-import { answerCalls, type NodeState } from "./sub-calls.ts";
+import { answerCalls, type ChildRequest, type NodeState } from "./sub-calls.ts";
 import { digest, type TracedNode, TraceRecorder } from "./trace.ts";
 import { Tree } from "./tree.ts";
 
@@ -52,14 +52,14 @@ const stateOf = async (
   const parts = { grep, countTokens: () => 1 } as unknown as AnalysisParts;
   const tree = new Tree(request, parts, { root: model, sub: model }, never, trace);
   const context = await contextOf(text);
-  const children: Context[] = [];
+  const children: ChildRequest[] = [];
   const state: NodeState = {
     tree,
     context,
     traced: nodeOf(),
     offsets: await offsetsOf(context, "python"),
     signal: never,
-    startChild: async (_task, child) => children.push(child),
+    startChild: async (child) => children.push(child),
     finished: undefined,
     draft: undefined,
     calls: 0,
@@ -207,9 +207,20 @@ test("REQ-L3 a part that a program cut out is looked for in a slot of the search
   } finally {
     String.prototype.includes = includes;
   }
-  expect(children.map(({ language }) => language === "typescript")).toEqual([true, false]);
+  expect(children.map(({ context }) => context.language === "typescript")).toEqual([true, false]);
   expect(searches).toBe(2);
   expect(Math.max(...pieces)).toBeLessThan(300_000);
+});
+
+test("REQ-L4 analyses are numbered in the order in which they were started, however long their texts are looked for", async () => {
+  const { call, children } = await stateOf(`${"x".repeat(20_000_000)}end`);
+  await Promise.all([
+    call("rlm", { task: "searched", context: "it is nowhere" }),
+    call("rlm", { task: "cut", start: 0, end: 9 }),
+    call("rlm", { task: "whole" }),
+  ]);
+  expect(children.map(({ task }) => task)).toEqual(["whole", "cut", "searched"]);
+  expect(children.map(({ id }) => id)).toEqual(["0.3", "0.2", "0.1"]);
 });
 
 test("REQ-L3 a text of one line is cut into passages by looking at each of them once", async () => {

@@ -13,6 +13,16 @@ import { batchName, SUB_SYSTEM_PROMPT } from "./prompts.ts";
 import { addCost, measure, type TracedCall, type TracedNode } from "./trace.ts";
 import type { Tree } from "./tree.ts";
 
+/** An analysis that a program starts. */
+export interface ChildRequest {
+  readonly id: string;
+  readonly task: string;
+  readonly context: Context;
+  readonly schema: AnswerSchema | undefined;
+  /** Ends with the session, or with the program that started this analysis. */
+  readonly signal: AbortSignal;
+}
+
 /** One analysis while it runs, as the calls of its programs see it. */
 export interface NodeState {
   readonly tree: Tree;
@@ -22,12 +32,7 @@ export interface NodeState {
   /** Ends with the session, or with the program that started this analysis. */
   readonly signal: AbortSignal;
   /** Starts an analysis inside this one. */
-  readonly startChild: (
-    task: string,
-    context: Context,
-    schema: AnswerSchema | undefined,
-    signal: AbortSignal,
-  ) => Promise<unknown>;
+  readonly startChild: (child: ChildRequest) => Promise<unknown>;
   finished: Finished | undefined;
   draft: unknown;
   calls: number;
@@ -212,7 +217,9 @@ const startChild: Handler = async (state, args, signal) => {
   }
   tree.budget.refuseIfSpent();
   const schema = isRecord(args["schema"]) ? args["schema"] : undefined;
-  return state.startChild(task, await contextOf(state, args, signal), schema, signal);
+  // Before its text is looked for, which takes longer for some: they are numbered in the order in which they were started.
+  const id = `${traced.id}.${++state.children}`;
+  return state.startChild({ id, task, context: await contextOf(state, args, signal), schema, signal });
 };
 
 const budgetOf = ({ tree }: NodeState) => {

@@ -3,12 +3,12 @@ import { LlmcError } from "../base/error.ts";
 import { Budget } from "../llm/budget.ts";
 import type { Generation, Message, Model } from "../llm/contract.ts";
 import { createMeter, type Meter } from "../llm/metered.ts";
+import { ChildSlots } from "./child-slots.ts";
 import type { AnalysisParts, AnalysisRequest, Progress, TurnCounts } from "./contract.ts";
 import { digest, type TraceRecorder } from "./trace.ts";
 
-/** Interpreters of one depth that are alive at once: each is a process. Depths wait apart, so that none waits for itself. */
-const MAX_CHILDREN_AT_ONCE = 4;
-const MAX_CHILDREN_WAITING = 1000;
+/** What the analyses of one depth may have of text together, where the context itself has less. */
+const MIN_CHILDREN_CHARS = 16 * 1024 * 1024;
 /** Searches of one session at once: each is a process, or work for the thread that answers everybody. */
 const MAX_SEARCHES_AT_ONCE = 4;
 const MAX_SEARCHES_WAITING = 1000;
@@ -16,11 +16,6 @@ const MAX_SEARCHES_WAITING = 1000;
 const MAX_PROMPTS = 5000;
 /** A call ends with its connection, at once; one that does not counts as its worst case. */
 const MAX_SETTLING_MS = 1000;
-
-const tooManyChildren = (): LlmcError =>
-  new LlmcError("busy", `More than ${MAX_CHILDREN_WAITING} analyses are waiting.`, {
-    hint: "Start fewer at once.",
-  });
 
 const tooManySearches = (): LlmcError =>
   new LlmcError("busy", `More than ${MAX_SEARCHES_WAITING} searches are waiting.`, {
@@ -73,7 +68,8 @@ export class Tree {
   readonly #answered = new Map<string, SharedCall>();
   readonly #underWay = new Set<Promise<Generation>>();
   #prompts = 0;
-  readonly #children: ReturnType<typeof createBoundedQueue>[] = [];
+  readonly #slots: ChildSlots[] = [];
+  readonly #children = new Set<Promise<unknown>>();
 
   readonly #searches = createBoundedQueue(
     () => ({ maxRunning: MAX_SEARCHES_AT_ONCE, maxWaiting: MAX_SEARCHES_WAITING }),
@@ -186,11 +182,11 @@ export class Tree {
     });
   }
 
-  /** Once the signal has ended everything: waits until each call has ended and is counted. */
+  /** Once the signal has ended everything: waits until each interpreter is gone, and each call has ended and is counted. */
   async settle(): Promise<void> {
     const { promise: isLate, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, MAX_SETTLING_MS);
-    await Promise.race([Promise.allSettled(this.#underWay), isLate]);
+    await Promise.race([Promise.allSettled([...this.#underWay, ...this.#children]), isLate]);
     clearTimeout(timer);
     this.budget.failOpen();
   }
@@ -215,19 +211,17 @@ export class Tree {
     return generation;
   }
 
-  /** Runs an analysis of a depth when it is its turn. */
-  async inTurn<T>(depth: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    this.#children[depth] ??= createBoundedQueue(
-      () => ({ maxRunning: MAX_CHILDREN_AT_ONCE, maxWaiting: MAX_CHILDREN_WAITING }),
-      tooManyChildren,
-    );
-    const queue = this.#children[depth];
-    if (!queue.tryEnter("")) await queue.wait(signal, "");
-    try {
-      return await work();
-    } finally {
-      queue.release("");
-    }
+  /** Runs an analysis of a depth as soon as there is a slot for it and its text. */
+  inChildSlot<T>(depth: number, chars: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    this.#slots[depth] ??= new ChildSlots({
+      maxChars: Math.max(this.request.context.text.length, MIN_CHILDREN_CHARS),
+      turns: this.parts.turns,
+    });
+    const child = this.#slots[depth].run(chars, signal, work);
+    const forget = (): void => void this.#children.delete(child);
+    this.#children.add(child);
+    child.then(forget, forget);
+    return child;
   }
 
   report(turn: number, event: Progress["event"]): void {
