@@ -143,7 +143,7 @@ const loadRooms = async ({ config, env, now }: RlmParts) => {
     secret: (variable) => env[variable],
   });
   const summarize = createSummaries();
-  const cache = new ResponseCache(now);
+  const cache = new ResponseCache(now, () => config().mcp.llm.response_cache_minutes * 60_000);
   const countTokens = await tokenCounter();
   return { runQuery, estimateQuery, summarize, models, cache, openRecorded, countTokens };
 };
@@ -166,11 +166,9 @@ const queryPartsOf = (
   settings: rlmSettingsOf(parts.config()),
   sessionIdOf,
   open: async (name: string) => {
-    const { llm, rlm } = parts.config().mcp;
     const model = await openRecorded(models, name, parts, { tool: TOOL, ...call });
     // A cassette is to hear and to answer every request.
-    const minutes = rlm.cassette === "off" ? llm.response_cache_minutes : 0;
-    return cache.wrap(model, call.caller.principal, minutes * 60_000);
+    return parts.config().mcp.rlm.cassette === "off" ? cache.wrap(model, call.caller.principal) : model;
   },
   openGuest: parts.interpreters.open,
   checkInterpreter: parts.interpreters.check,
