@@ -35,7 +35,7 @@ test("REQ-L4: an answer is kept for its time, for its owner, and for exactly the
   const ann = cache.wrap(model, "ann");
   expect(await ann.generate(requestOf("q"))).toMatchObject({ text: "yes", costUsd: 1 });
   now = 1000;
-  expect(await ann.generate(requestOf("q"))).toMatchObject({ text: "yes", costUsd: 0, isKept: true });
+  expect(await ann.generate(requestOf("q"))).toMatchObject({ text: "yes", costUsd: 0, isCached: true });
   expect(asked()).toBe(1);
   await ann.generate(requestOf("other"));
   await ann.generate(requestOf("q", { maxOutputTokens: 11 }));
@@ -44,7 +44,7 @@ test("REQ-L4: an answer is kept for its time, for its owner, and for exactly the
   await cache.wrap(model, "bob").generate(requestOf("q"));
   expect(asked()).toBe(6);
   now = 1001;
-  expect(await ann.generate(requestOf("q"))).not.toHaveProperty("isKept");
+  expect(await ann.generate(requestOf("q"))).not.toHaveProperty("isCached");
   now = 2001;
   cache.wrap(model, "bob");
   expect(cache.chars, "of the one that was asked again").toBe("yes".length);

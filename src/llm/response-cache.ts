@@ -49,7 +49,7 @@ export class ResponseCache {
         const known = this.#entries.get(key);
         if (known !== undefined) {
           const usage = { inputTokens: 0, outputTokens: 0 };
-          return { ...known.generation, usage, costUsd: 0, uncachedUsd: 0, isKept: true };
+          return { ...known.generation, usage, costUsd: 0, uncachedUsd: 0, isCached: true };
         }
         const generation = await model.generate(request);
         // What was cut off or withheld may come out whole the next time.
