@@ -10,7 +10,7 @@ const MAX_ENTRIES = 2000;
 /** Of the answers together. */
 const MAX_CHARS = 16 * 1024 * 1024;
 /** Their time is counted in minutes, too. */
-const LOOK_MS = 60_000;
+const CHECK_MS = 60_000;
 
 /**
  * Answers of models, for requests that are made again: in memory, so that no text reaches the disk, and for each owner apart,
@@ -20,15 +20,15 @@ export class ResponseCache {
   readonly #entries = new Map<string, Kept>();
   readonly #now: () => number;
   readonly #maxAgeMs: () => number;
-  readonly #lookMs: number;
+  readonly #checkMs: number;
   #chars = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** The age is asked for each time, because the configuration can change; 0: nothing is kept. */
-  constructor(now: () => number, maxAgeMs: () => number, lookMs = LOOK_MS) {
+  constructor(now: () => number, maxAgeMs: () => number, checkMs = CHECK_MS) {
     this.#now = now;
     this.#maxAgeMs = maxAgeMs;
-    this.#lookMs = lookMs;
+    this.#checkMs = checkMs;
   }
 
   /** Of all answers that are kept. */
@@ -64,7 +64,7 @@ export class ResponseCache {
     this.#entries.set(key, { generation, keptAt: this.#now() });
     this.#chars += generation.text.length;
     // An answer is not kept longer than its time because nobody asks again.
-    this.#timer ??= setInterval(() => this.#forgetOld(), this.#lookMs).unref();
+    this.#timer ??= setInterval(() => this.#forgetOld(), this.#checkMs).unref();
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= MAX_ENTRIES && this.#chars <= MAX_CHARS) return;
       this.#forget(oldest);

@@ -5,14 +5,14 @@ import { js, openRlmStand } from "../../test/rlm-stand.ts";
 const ONE_PROGRAM = "[mcp.code_execution]\nmax_programs = 1";
 
 test("REQ-D25 FAIL-G2: analyses take turns with each other and with the programs of their principal", async () => {
-  const said: string[] = [];
+  const asked: string[] = [];
   const waits: string[] = [];
   const { promise: isWaiting, resolve: waited } = Promise.withResolvers<void>();
   let program: Promise<unknown> | undefined;
   const stand = await openRlmStand(
     {
       root: async (turn, _shown, task) => {
-        said.push(`${task} ${turn}`);
+        asked.push(`${task} ${turn}`);
         program ??= stand.ask(
           "execute_code",
           { language: "javascript", code: "1 + 1" },
@@ -38,9 +38,9 @@ test("REQ-D25 FAIL-G2: analyses take turns with each other and with the programs
   expect(await program).toMatchObject({ kind: "ok" });
   expect(waits[0]).toContain("waiting until other programs have ended");
   // The second asked its model when the first had ended.
-  const [first = ""] = said;
+  const [first = ""] = asked;
   const [one, other] = first.startsWith("a") ? ["a", "b"] : ["b", "a"];
-  expect(said).toEqual([`${one} 1`, `${one} 2`, `${other} 1`, `${other} 2`]);
+  expect(asked).toEqual([`${one} 1`, `${one} 2`, `${other} 1`, `${other} 2`]);
 });
 
 test("REQ-L4 REQ-D25 FAIL-G2: analyses inside one go on without another turn, one at a time in each depth", async () => {

@@ -127,8 +127,8 @@ describe("llmc rlm", () => {
       first_call_usd: null,
       worst_case_usd: null,
     });
-    const said = await llmc("query", "t", "--context", "x", "--estimate", ...models(), ...unknown);
-    expect(said.out).toContain("the whole analysis: unknown (no price), so budget_usd cannot hold");
+    const shown = await llmc("query", "t", "--context", "x", "--estimate", ...models(), ...unknown);
+    expect(shown.out).toContain("the whole analysis: unknown (no price), so budget_usd cannot hold");
     const unread = await llmc("query", "which code?", "--context", "x");
     expect(unread.code).not.toBe(0);
     // Both ways that the refusal and the help name are tried as they are written.
