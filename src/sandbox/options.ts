@@ -19,7 +19,7 @@ export const sandboxSections = [
       1,
       100,
       "more",
-      "Programs of one principal that run at once; others wait. One more runs for somebody else.",
+      "Programs and analyses of one principal that run at once; others wait. One more runs for somebody else.",
     ),
     max_sessions: whole(
       4,

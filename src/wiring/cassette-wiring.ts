@@ -88,7 +88,7 @@ const record = async (
   };
 };
 
-const otherCourse = (reason: string): LlmcError =>
+const otherTrajectory = (reason: string): LlmcError =>
   new LlmcError("internal_error", `The replay differs from what was recorded: ${reason}.`, {
     retryable: false,
   });
@@ -112,9 +112,9 @@ const replay = async (
     },
     finish: async (trajectory) => {
       if (!isStrict) return;
-      if (!cassette.trajectories.includes(trajectory)) throw otherCourse("it took another course");
+      if (!cassette.trajectories.includes(trajectory)) throw otherTrajectory("its trajectory is another one");
       if (cassette.trajectories.length === 1 && unused() > 0)
-        throw otherCourse(`${unused()} answers were not used`);
+        throw otherTrajectory(`${unused()} answers were not used`);
     },
   };
 };

@@ -8,6 +8,7 @@ import type { Runner } from "../sandbox/contract.ts";
 import { createInterpreters, type Interpreters } from "../sandbox/interpreters.ts";
 import { createNativeSandbox, type NativeSandbox } from "../sandbox/native-process.ts";
 import { createNodeRunner, createSystemPythonRunner } from "../sandbox/native-runner.ts";
+import { createProgramQueue } from "../sandbox/pool.ts";
 import { createPrograms, type Programs } from "../sandbox/programs.ts";
 import { createPythonRunner, findPyodide, snapshotVersion } from "../sandbox/python-runner.ts";
 import { createQuickJsRunner, type RunnerParts } from "../sandbox/quickjs-runner.ts";
@@ -68,13 +69,15 @@ export const createProgramEngine = (
     return [createQuickJsRunner(parts), ...pythonRunner(userState, parts)];
   };
   const runners = runnersWith(memoryBytes);
-  const interpreters = createInterpreters({ runners: (bytes) => runnersWith(() => bytes) });
+  const queue = createProgramQueue(() => ({ maxPrograms: settings().max_programs }));
+  const interpreters = createInterpreters({ runners: (bytes) => runnersWith(() => bytes), queue });
   const native = createNativeRunners({
     memoryBytes,
     closed,
     packages: () => settings().native_packages.map((path) => resolve(root, path)),
   });
   const programs = createPrograms({
+    queue,
     runners: () => [...native.of(settings().native_languages), ...runners],
     newId,
     settings: () => {
