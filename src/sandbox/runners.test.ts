@@ -1,6 +1,14 @@
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../../test/app.ts";
@@ -294,6 +302,43 @@ test.runIf(pyodide !== undefined)(
     }
     expect(waits[0]).toContain("snapshot");
   },
+);
+
+test.runIf(pyodide !== undefined)(
+  "FAIL-D8 REQ-T5: a snapshot that is gone or damaged while a server runs is made again",
+  async () => {
+    const own = createCacheFile(tempWorkspace(), "pyodide", "test");
+    const runner = createPythonRunner({
+      startGuest,
+      memoryBytes,
+      snapshots: own,
+      pyodideFolder: pyodide?.folder ?? "",
+    });
+    const sum = async (): Promise<string | undefined> => {
+      const guest = await runner.start();
+      onTestFinished(() => guest.kill());
+      const ended = await guest.run(
+        { language: "python", code: "1 + 2", inputs: "{}", limits: LIMITS },
+        answers,
+        never,
+      );
+      return ended.result;
+    };
+    expect(await sum()).toBe("3");
+    const file = (await own.find()) ?? "";
+    const bytes = readFileSync(file);
+    rmSync(dirname(file), { recursive: true });
+    expect(await Promise.all([sum(), sum()])).toEqual(["3", "3"]);
+    expect(readFileSync(file).length).toBe(bytes.length);
+    truncateSync(file, 5_000_000);
+    expect(await sum()).toBe("3");
+    const flipped = Buffer.from(bytes);
+    flipped[bytes.length >> 1] = 255 - (bytes[bytes.length >> 1] ?? 0);
+    writeFileSync(file, flipped);
+    expect(await sum()).toBe("3");
+    expect(readFileSync(file).equals(flipped)).toBe(false);
+  },
+  180_000,
 );
 
 describe.each(["bubblewrap", "landlock"] as const)("real interpreters in %s", (tier) => {
