@@ -254,6 +254,11 @@ export const createEngines = async (parts: EngineParts) => {
     root,
     userState: folders.state,
     closed: () => closedToPrograms([main, linux()]),
+    obeyedPaths: () => obeyedPaths(parts),
+    secretsElsewhere: async () => {
+      const all = [...new Set([main, linux()])];
+      return (await Promise.all(all.map(({ secrets }) => secrets()))).flat();
+    },
   });
   const rlm = openRlm({ ...parts, userState: folders.state, interpreters, locks });
   await recover(writing, log);

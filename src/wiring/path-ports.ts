@@ -11,7 +11,7 @@ import { createFiles } from "../host/read/files.ts";
 import type { CommandRunner } from "../host/run/contract.ts";
 import { createLineRunner } from "../host/run/line/line-runner.ts";
 import { createPermittedGate } from "../host/run/permitted-gate.ts";
-import { createScans } from "../host/run/scan/workspace-scan.ts";
+import { createScans, secretsIn } from "../host/run/scan/workspace-scan.ts";
 import { findUserProgram } from "../host/run/user-programs/find-program.ts";
 import type { ManagedWriters } from "../host/run/write-locks/managed-writers.ts";
 import type { WriteLocks } from "../host/run/write-locks/write-locks.ts";
@@ -139,6 +139,8 @@ export const createPathPorts = (
     files,
     handles,
     writing,
+    /** Files in the roots that are withheld by their names. */
+    secrets: async () => secretsIn(await scans.now().scan.current()),
     gate,
     lines,
     writes,

@@ -171,6 +171,10 @@ const scanUnder = (reach: Reach) => {
   };
 };
 
+/** Files that are withheld by their names. */
+export const secretsIn = (found: readonly Finding[]): readonly string[] =>
+  found.filter(({ kind }) => kind === "secret").map(({ path }) => path);
+
 /** What leads to files elsewhere that are obeyed. */
 export const obeyedBesideOf = (found: readonly Finding[]): SeenEntries => ({
   repositories: found.filter(({ kind }) => kind === "git").map(({ path }) => path),
