@@ -13,11 +13,11 @@ export const sandboxSections = [
       "Memory of a JavaScript program in MiB; the interpreter around it takes some 60 more, that of Python some 200.",
     ),
     max_output_bytes: whole(
-      65_536,
+      1_048_576,
       1024,
       10_485_760,
       "more",
-      "Maximum size of what a program prints, with the names of its files and of the calls that failed.",
+      "Maximum size of what a program prints, with the names of its files and of the calls that failed; the rest is dropped. The model sees the beginning and the end of what is long, and a handle to all of it.",
     ),
     max_tool_calls: whole(1000, 1, 1_000_000, "more", "Maximum number of tool calls of a program."),
     max_programs: whole(
