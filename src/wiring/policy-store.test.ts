@@ -48,7 +48,7 @@ const BROKEN: readonly (readonly [string, string, string])[] = [
     'forbid(principal, action == Action::"stta", resource);',
     "my.cedar:1:29: unrecognized action",
   ],
-  ["one that is nested too deeply", NESTED, "my.cedar:2:48: this is nested too deeply"],
+  ["one that is nested too deeply", NESTED, "my.cedar:2:47: this is nested too deeply"],
 ];
 
 describe("REQ-I4 REQ-C5: policy files are hot", () => {
