@@ -51,7 +51,6 @@ const checkPolicies = async (
         );
   const waiting = new Set(inForce.files.filter(({ mayPermit }) => !mayPermit).map(({ name }) => name));
   const result = await compileFiles(
-    app.newId(),
     files.map((file) => ({ ...file, mayPermit: !waiting.has(file.name) })),
     await app.core.actions(),
     loaded.config.mcp.security.default_deny,

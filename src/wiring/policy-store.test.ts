@@ -37,6 +37,8 @@ const eventually = async (until: () => Promise<boolean>, ms = SOON_MS): Promise<
 
 const FORBIDDEN = "The policy no-stat does not allow stat.";
 
+const NESTED = `forbid(principal, action, resource)\nwhen { ${"(".repeat(200)}false${")".repeat(200)} };`;
+
 const BROKEN: readonly (readonly [string, string, string])[] = [
   ["a syntax error", "forbid(principal, action, resource)\nwhen { == };", "my.cedar:2:8: unexpected token"],
   ["an empty file", "", "my.cedar: the file holds no policy"],
@@ -46,6 +48,7 @@ const BROKEN: readonly (readonly [string, string, string])[] = [
     'forbid(principal, action == Action::"stta", resource);',
     "my.cedar:1:29: unrecognized action",
   ],
+  ["one that is nested too deeply", NESTED, "my.cedar:2:47: this is nested too deeply"],
 ];
 
 describe("REQ-I4 REQ-C5: policy files are hot", () => {
@@ -198,6 +201,7 @@ describe("REQ-D22 FAIL-J2: policies that a workspace brings", () => {
   it.each<[string, (folder: string) => void]>([
     ["takes the id of the operator's", (folder) => writeFileSync(join(folder, "a.cedar"), SQUATTER)],
     ["holds garbage", (folder) => writeFileSync(join(folder, "b.cedar"), "garbage")],
+    ["is nested too deeply", (folder) => writeFileSync(join(folder, "b.cedar"), NESTED)],
     ["is too large", (folder) => writeFileSync(join(folder, "b.cedar"), `//${"x".repeat(9000)}\n${FORBID}`)],
     ["is a folder", (folder) => mkdirSync(join(folder, "b.cedar"))],
     ["leads nowhere", (folder) => symlinkSync("nowhere", join(folder, "b.cedar"))],

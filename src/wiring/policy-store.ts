@@ -16,8 +16,6 @@ import { type PolicyFolders, policyPatterns, readPolicyTexts } from "./policy-te
 
 interface StoreParts extends PolicyFolders {
   readonly loaded: () => Loaded;
-  /** Names this store in Cedar's memory. */
-  readonly slot: string;
   readonly log: Log;
   readonly decisions: Cache<PolicyDecision>;
   readonly writers: LiveWriters;
@@ -118,7 +116,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
     // Servers without policy files never need it.
     const { compileFiles, compileUsable, goodTexts, withLastGood } = await import("./compile-policies.ts");
     const files = withLastGood(read, found, lastGood);
-    const compile = (all: readonly PolicyFile[]) => compileFiles(parts.slot, all, actions, !isOpen());
+    const compile = (all: readonly PolicyFile[]) => compileFiles(all, actions, !isOpen());
     const isFirst = inForce.kind === "broken";
     const { result, problems } = isFirst
       ? await compile(files).then((first) => ({ result: first, problems: first.ok ? [] : first.problems }))

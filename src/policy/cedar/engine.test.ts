@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { rounds } from "../../../test/rounds.ts";
+import { loadCedar } from "../../host/os/bundled-files.ts";
 import { decideByDefault } from "./default-decision.ts";
 import { DEFAULT_POLICIES } from "./default-policies.ts";
 import { compilePolicies } from "./engine.ts";
@@ -27,9 +28,8 @@ const ACTIONS: readonly PolicyAction[] = [
   { name: "wipe", groups: ["write", "admin"], about: ["Server"] },
 ];
 
-let slots = 0;
 const compile = (files: readonly PolicyFile[], defaultDeny = true) =>
-  compilePolicies(cedar, { slot: `test-${slots++}`, actions: ACTIONS, files, defaultDeny });
+  compilePolicies(() => loadCedar() as Cedar, { actions: ACTIONS, files, defaultDeny });
 
 const fileOf = (text: string, mayPermit = true): PolicyFile => ({ name: "my.cedar", text, mayPermit });
 
