@@ -1,4 +1,3 @@
-import { type Dirent, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
@@ -6,9 +5,10 @@ import { quoteForMessage } from "../../base/text.ts";
 import { GIT_NAME } from "../../policy/git-directory.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { type GitSetting, parseGitConfig } from "./config.ts";
-import { isInclude, MAX_CONFIG_BYTES, readSmallFile } from "./files.ts";
-import { entryAt, follow, pathFrom, resolveTarget, unfollowable } from "./follow-path.ts";
+import { isInclude, MAX_CONFIG_BYTES } from "./files.ts";
+import { follow, pathFrom, resolveTarget } from "./follow-path.ts";
 import { commonNameOf, gitDirOf } from "./git-dir.ts";
+import { listObeyed, MISSING, obeyedEntry, readObeyed, unfollowable } from "./obeyed-files.ts";
 
 /** Something that git obeys because of a git directory, although it, or its name, is outside of it. */
 export interface ObeyedElsewhere {
@@ -52,15 +52,10 @@ export const createObeyedBudget = (): ObeyedBudget => {
 /** These folders hold data that git stores and never obeys. */
 const DATA: ReadonlySet<string> = new Set(["objects", "refs", "logs", "lfs"]);
 
-const list = (folder: string): readonly Dirent[] => {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
+const isFolder = (path: string): boolean => {
+  const found = obeyedEntry(path);
+  return found !== MISSING && found.isDirectory();
 };
-
-const isFolder = (path: string): boolean => entryAt(path)?.isDirectory() === true;
 
 /** One search through a git directory and everything that it leads to. */
 interface Search {
@@ -77,7 +72,7 @@ const addLinks = (top: string, first: "hooks" | "config", { add, spend, seen }: 
   if (seen.has(`${first} ${top}`)) return;
   seen.add(`${first} ${top}`);
   for (const { folder, kind } of folders)
-    for (const entry of list(folder)) {
+    for (const entry of listObeyed(folder)) {
       spend("entries", entry.isSymbolicLink() ? ENTRIES_PER_LINK : 1, folder);
       const path = posix.join(folder, entry.name);
       const inner = entry.name === "hooks" ? "hooks" : kind;
@@ -108,8 +103,8 @@ const settingsWithIncluded = (file: string, search: Search): readonly GitSetting
   const real = resolveTarget(file);
   spend("files", 1, file);
   spend("bytes", sizeOf(real), file);
-  const text = readSmallFile(real, MAX_CONFIG_BYTES)?.toString() ?? "";
-  const settings = parseGitConfig(text);
+  const bytes = readObeyed(real, MAX_CONFIG_BYTES);
+  const settings = bytes === MISSING ? [] : parseGitConfig(bytes.toString());
   // Git, or another reader, may find settings in it all the same.
   if (settings === undefined) throw unfollowable(file);
   return settings.flatMap((setting) => {
@@ -123,8 +118,8 @@ const settingsWithIncluded = (file: string, search: Search): readonly GitSetting
 };
 
 const sizeOf = (path: string): number => {
-  const found = entryAt(path);
-  return found?.isFile() === true ? found.size : 0;
+  const found = obeyedEntry(path);
+  return found !== MISSING && found.isFile() ? found.size : 0;
 };
 
 /** The path and every folder above it. */
@@ -152,7 +147,6 @@ export const obeyedElsewhere = (
   const gitDir = gitDirOf(entry);
   if (gitDir === undefined) return [];
   const common = commonNameOf(gitDir);
-  if (common === "unknown") throw unfollowable(posix.join(gitDir, "commondir"));
   const dirs = [...new Set([gitDir, common === undefined ? gitDir : resolveTarget(common)])];
   const found = new Map<string, ObeyedElsewhere>();
   const set = (kind: ObeyedElsewhere["kind"], name: string, real: string): void =>
