@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { refusedRepository } from "./files.ts";
-import { pathFrom, resolveTarget } from "./follow-path.ts";
+import { joinPath, pathFrom, resolveTarget } from "./follow-path.ts";
 import {
   MISSING,
   type Missing,
@@ -49,6 +49,12 @@ export const knownGitDirOf = (entry: string): string | undefined => {
   } catch {
     return undefined;
   }
+};
+
+/** The `.git` file that a folder in `worktrees` names, as git takes it, whether it exists or not. */
+export const linkedNameOf = (folder: string): string | undefined => {
+  const name = readPath(posix.join(folder, "gitdir"));
+  return name === MISSING || name === "" ? undefined : joinPath(folder, name);
 };
 
 /** The common directory as git asks for it, whether it exists or not; undefined if there is certainly none. */

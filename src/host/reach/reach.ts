@@ -134,7 +134,7 @@ const createGitConfiguration = (
   const includedBy = (top: string): readonly string[] => {
     const before = known.get(top);
     if (before !== undefined) return before;
-    const files = obeyedElsewhere(posix.join(top, ".git"))
+    const files = obeyedElsewhere([posix.join(top, ".git")])
       .filter(({ kind }) => kind !== "hooks")
       .map(({ name }) => name)
       .filter((path) => insideRoots(path, roots));

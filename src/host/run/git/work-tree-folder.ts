@@ -1,19 +1,12 @@
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
 import { joinPath, resolveTarget } from "../../git/follow-path.ts";
-import { gitPointer, MAX_POINTER_BYTES } from "../../git/git-dir.ts";
+import { gitPointer, linkedNameOf, MAX_POINTER_BYTES } from "../../git/git-dir.ts";
 import { isThere, MISSING, obeyedEntry, obeyedRealPath, readObeyedText } from "../../git/obeyed-files.ts";
-
-/** The `.git` file that a folder in `worktrees` names, as git takes it, whether it exists or not. */
-const namedBy = (folder: string): string | undefined => {
-  const text = readObeyedText(posix.join(folder, "gitdir"), MAX_POINTER_BYTES);
-  const entry = text === MISSING ? "" : text.replace(/\n$/, "");
-  return entry === "" ? undefined : joinPath(folder, entry);
-};
 
 /** The `.git` file that a folder in `worktrees` names and that points back to it, by its real path. */
 export const linkedEntryOf = (folder: string): string | undefined => {
-  const entry = namedBy(folder);
+  const entry = linkedNameOf(folder);
   const path = entry === undefined ? MISSING : obeyedRealPath(entry);
   if (path === MISSING || posix.basename(path) !== ".git") return undefined;
   const found = obeyedEntry(path);
@@ -36,7 +29,7 @@ export const workTreeOf = (folder: string): string | undefined => {
 /** Whether the work tree of a folder in `worktrees` lies in the roots, or would if it were there. */
 export const isWorkTreeIn = (folder: string, roots: readonly string[]): boolean => {
   try {
-    const entry = namedBy(folder);
+    const entry = linkedNameOf(folder);
     return entry !== undefined && insideRoots(resolveTarget(entry), roots);
   } catch {
     return false;
