@@ -1,5 +1,5 @@
 import { follow } from "../git/follow-path.ts";
-import { createObeyedBudget, obeyedElsewhere } from "../git/obeyed-elsewhere.ts";
+import { obeyedElsewhere } from "../git/obeyed-elsewhere.ts";
 
 /** What the last scan saw that leads to obeyed files elsewhere. */
 export interface SeenEntries {
@@ -34,9 +34,7 @@ export const createObeyedBeside = () => {
     paths: (): readonly string[] => {
       const nowMs = performance.now();
       if (asked !== undefined && nowMs - asked.atMs < FRESH_MS) return asked.paths;
-      const spend = createObeyedBudget();
-      const ofGit = seen.repositories
-        .flatMap((entry) => obeyedElsewhere(entry, spend))
+      const ofGit = obeyedElsewhere(seen.repositories)
         .filter(({ kind }) => kind !== "hooks")
         .map(({ name }) => name);
       asked = { atMs: nowMs, paths: [...new Set([...ofGit, ...seen.configLinks.flatMap(targetsOf)])] };

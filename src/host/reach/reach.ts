@@ -1,4 +1,4 @@
-import { lstatSync, type Stats } from "node:fs";
+import type { Stats } from "node:fs";
 import { posix } from "node:path";
 import { CONFIG_FILE } from "../../base/paths.ts";
 import { compileDenylist, type Denylist, leadingFolders } from "../../policy/denylist.ts";
@@ -21,7 +21,9 @@ import {
   type Seen,
 } from "../../policy/reach.ts";
 import { NO_OBEYED_PATHS, type ObeyedId, type ObeyedPaths } from "../../policy/reach-table.ts";
+import { entryAt } from "../git/follow-path.ts";
 import { obeyedElsewhere, upFrom } from "../git/obeyed-elsewhere.ts";
+import { MISSING } from "../git/obeyed-files.ts";
 import { createLinkBudget, namesLeadingInto } from "../own-files/names-leading-into.ts";
 import { namesLeadingTo } from "../own-files/names-leading-to.ts";
 import { realOrFuture } from "../own-files/real-or-future.ts";
@@ -115,14 +117,9 @@ export interface CallerReach extends Pick<ReachOptions, "workspace"> {
 const PART_OF_NAME = /^(?:\*\*\/)?\*\p{Letter}+\*$/u;
 
 const entryKind: ReachRules["entryKind"] = (path) => {
-  let found: Stats | undefined;
-  try {
-    found = lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    // A part of the path is a file, or closed to us: nothing is there that git could find.
-    return undefined;
-  }
-  if (found === undefined) return undefined;
+  const found = entryAt(path);
+  if (found === MISSING) return undefined;
+  if (found === "closed") return found;
   if (found.isFile()) return "file";
   if (found.isDirectory()) return "directory";
   return found.isSymbolicLink() ? "link" : "other";
@@ -137,9 +134,7 @@ const createGitConfiguration = (
   const includedBy = (top: string): readonly string[] => {
     const before = known.get(top);
     if (before !== undefined) return before;
-    const entry = posix.join(top, ".git");
-    const found = entryKind(entry) === undefined ? [] : obeyedElsewhere(entry);
-    const files = found
+    const files = obeyedElsewhere([posix.join(top, ".git")])
       .filter(({ kind }) => kind !== "hooks")
       .map(({ name }) => name)
       .filter((path) => insideRoots(path, roots));

@@ -6,6 +6,7 @@ import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { entriesAt, judgeRead, readRefusal, writeDenied } from "../../policy/reach.ts";
 import type { ReachId } from "../../policy/reach-table.ts";
 import { entryAt } from "../git/follow-path.ts";
+import { MISSING } from "../git/obeyed-files.ts";
 import type { LookupBudget } from "../reach/lookup-budget.ts";
 import { resolveLinks } from "../reach/path-rules.ts";
 import type { Reach } from "../reach/reach.ts";
@@ -102,7 +103,9 @@ export const refuseSecrets = (
   const what = command.tier === "plain" ? "content" : "content of a seen name";
   const closes = (path: string): ReachId | undefined => {
     const entry = entryAt(path);
-    if (entry === undefined) return undefined;
+    if (entry === MISSING) return undefined;
+    // Of what is closed to us, its name is known, and a command may open it.
+    if (entry === "closed") return judgeRead(path, "commands", reach.reachRules, what, "file");
     const behind = entry.isSymbolicLink() ? resolveLinks(path) : undefined;
     const file = behind !== undefined && view.shows(behind.real) ? behind.stats : entry;
     return judgeRead(path, "commands", reach.reachRules, what, file);

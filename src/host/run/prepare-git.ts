@@ -11,7 +11,7 @@ import {
 } from "../../policy/command-git.ts";
 import type { judgeCommand } from "../../policy/commands.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
-import { gitDirOf } from "../git/git-dir.ts";
+import { knownGitDirOf } from "../git/git-dir.ts";
 import { repositoriesAbove } from "../git/obeyed-elsewhere.ts";
 import type { LookupBudget } from "../reach/lookup-budget.ts";
 import type { Reach } from "../reach/reach.ts";
@@ -76,7 +76,7 @@ const NO_REPOSITORY = { gitDir: "/dev/null/no-repository-here", top: undefined }
 
 /** What git's own message does not tell: the roots may be a part of a repository. */
 const aboveNotes = (roots: readonly string[]): readonly string[] => {
-  const entry = repositoriesAbove(roots).find((path) => gitDirOf(path) !== undefined);
+  const entry = repositoriesAbove(roots).find((path) => knownGitDirOf(path) !== undefined);
   if (entry === undefined) return [];
   return [
     `git uses no repository above the workspace: this one lies in ${posix.dirname(entry)} (start llmc with --root there, or add that folder to mcp.tools.allowed_roots)`,

@@ -2,9 +2,9 @@ import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { GIT_NAME } from "../../../policy/git-directory.ts";
 import { insideRoots, nameBeforeRefusal } from "../../../policy/paths.ts";
-import { realOf } from "../../git/files.ts";
 import { joinPath } from "../../git/follow-path.ts";
 import { gitPointer } from "../../git/git-dir.ts";
+import { MISSING, obeyedRealPath } from "../../git/obeyed-files.ts";
 import { createLocations } from "../../reach/identity.ts";
 import type { Saved } from "../git/own-changes.ts";
 import { isPlainRepository } from "../git/repository.ts";
@@ -51,13 +51,13 @@ const MAX_ROUNDS = 32;
 /** A work tree that git added to a repository which was there before. */
 const isAddedWorkTree = ({ path }: Finding, { before, writesTracked }: NewFindingsOptions): boolean => {
   const pointer = writesTracked ? gitPointer(path) : undefined;
-  const target = pointer === undefined ? undefined : realOf(joinPath(posix.dirname(path), pointer));
-  if (target === undefined) return false;
+  const target = pointer === undefined ? MISSING : obeyedRealPath(joinPath(posix.dirname(path), pointer));
+  if (target === MISSING) return false;
   const isKnown = before.some(
     ({ kind, isLink, path: gitDir }) =>
       kind === "git" && !isLink && posix.dirname(target) === posix.join(gitDir, "worktrees"),
   );
-  return isKnown && workTreeOf(target) === realOf(path);
+  return isKnown && workTreeOf(target) === obeyedRealPath(path);
 };
 
 /** When the workspace is looked at: a command that is waited for runs shortly, a managed process long. */
