@@ -12,7 +12,7 @@ export interface FrontChild extends Child {
 export interface Front {
   readonly id: number;
   readonly child: FrontChild;
-  /** Lines of the negotiation that it has read. */
+  /** Lines of the negotiation that it has read; `Fronts` forgets those that are no longer kept. */
   readonly negotiated: Set<number>;
   isHealthy: boolean;
   /** Whether it can speak to the core, as far as it has tried. */
@@ -98,7 +98,6 @@ export const sendTo = ({ child }: Front, parts: readonly Uint8Array[]): void => 
 
 /** Hands a line of the client to a front, in the form in which it is to be read. */
 export const deliverTo = (front: Front, line: ClientLine, coreGeneration: number): void => {
-  front.negotiated.add(line.n);
   line.generation ??= coreGeneration;
   line.owner = front.id;
   line.isParsed = false;
@@ -123,8 +122,9 @@ export const takeFor = (
   { lines, onMessage, onSettled }: FrontParts,
 ): void => {
   if (kind === "T") line.isParsed = true;
-  else if (kind === "K") lines.keep(line);
-  else if (kind === "W") line.isLasting = true;
+  else if (kind === "K") {
+    if (lines.keep(line)) front.negotiated.add(line.n);
+  } else if (kind === "W") line.isLasting = true;
   else if (kind === "G") {
     if (lines.hold(line, payload)) return;
     refuseLine(line);

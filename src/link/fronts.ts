@@ -160,13 +160,19 @@ export class Fronts {
     else if (kind === "S") this.#parts.onConnections?.(front.child, Number(fields[0]) || 0);
     else if (kind === "V" && front === this.#active)
       this.#parts.onSeen((fields[0] ?? "").slice(0, MAX_SEEN_CHARS));
-    else if (kind === "Z") this.#parts.lines.release(Number(fields[0]));
+    else if (kind === "Z") this.#release(Number(fields[0]));
     else {
       const line = this.#parts.lines.find(Number(fields[0]));
       // Another front has it by now, or the client has its answer.
       if (line !== undefined && line.owner === front.id) takeFor(front, line, record, this.#parts);
       this.#feed.flow();
     }
+  }
+
+  /** The line no longer belongs to the negotiation. */
+  #release(n: number): void {
+    this.#parts.lines.release(n);
+    for (const { negotiated } of this.#all()) negotiated.delete(n);
   }
 
   #well(front: Front, kind: "H" | "O"): void {
