@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { rounds } from "../../test/rounds.ts";
 import { LlmcError } from "./error.ts";
-import { parseGuarded, parseGuardedBytes } from "./json-guard.ts";
+import { parseGuarded, parseGuardedBytes, weighGuardedBytes } from "./json-guard.ts";
 
 const refusalOf = (parse: () => unknown): LlmcError => {
   try {
@@ -16,6 +16,9 @@ const refusalOf = (parse: () => unknown): LlmcError => {
 
 const nested = (depth: number, open = "[", close = "]"): string => open.repeat(depth) + close.repeat(depth);
 const arrayOf = (length: number): string => `[${Array.from({ length }, () => 0).join(",")}]`;
+
+const arrays = (thousands: number): string =>
+  `[${Array.from({ length: thousands }, () => `[${Array(1000).fill("[]").join(",")}]`).join(",")}]`;
 
 describe("REQ-I6 what is accepted", () => {
   test.each([
@@ -38,8 +41,9 @@ describe("REQ-I6 what is accepted", () => {
     expect(() => parseGuarded(nested(32))).not.toThrow();
     expect(() => parseGuarded(arrayOf(10_000))).not.toThrow();
     expect(() => parseGuarded(`{${Array.from({ length: 10_000 }, (_, i) => `"k${i}":0`)}}`)).not.toThrow();
-    // The limit is per array, not over all.
+    // The limit is per array; over all there is a higher one.
     expect(() => parseGuarded(`[${arrayOf(9000)},${arrayOf(9000)}]`)).not.toThrow();
+    expect(() => parseGuarded(arrays(99))).not.toThrow();
   });
 
   test("whatever JSON.stringify writes comes back the same", () => {
@@ -67,6 +71,7 @@ describe("FAIL-D2 what is refused", () => {
       `{${Array.from({ length: 10_001 }, (_, i) => `"k${i}":0`)}}`,
       /more than 10000 items/,
     ],
+    ["too many values in all, in lists that are short enough", arrays(101), /More than 200000 commas/],
     ["a key twice", '{"k":1,"k":1}', /twice/],
     ["a key twice, escaped", '{"key":1,"k\\u0065y":2}', /twice/],
     ["a key twice, far apart", '{"k":{"k":[{"k":1}]},"x":[],"k":2}', /twice/],
@@ -113,6 +118,16 @@ describe("FAIL-D2 what is refused", () => {
       expect(message.length).toBeLessThan(100);
     }
   });
+});
+
+test("REQ-I6 what is parsed weighs as much as its values take, whatever is in its strings", () => {
+  const weightOf = (text: string): number => weighGuardedBytes(Buffer.from(text)).weight;
+  expect(weightOf(JSON.stringify({ text: "[],".repeat(10_000) }))).toBeLessThan(1000);
+  for (const thousands of [1, 50]) {
+    const [weight, bytes] = [weightOf(arrays(thousands)), thousands * 1000 * 64];
+    expect(weight).toBeGreaterThan(bytes);
+    expect(weight).toBeLessThan(3 * bytes);
+  }
 });
 
 describe("keys given twice", () => {

@@ -3,6 +3,13 @@ import { LlmcError } from "./error.ts";
 /** The limits of the design documents (REQ-I6). */
 const MAX_DEPTH = 32;
 const MAX_ARRAY_LENGTH = 10_000;
+/**
+ * Commas and opening brackets of a whole text, of which there are about as many as values: what is parsed takes up to 21
+ * times the memory of its text, where that is `{}` after `{}`.
+ */
+const MAX_MARKS = 200_000;
+/** What one of them comes to in memory, at most: there are two to an object with a key that no other has. */
+const MARK_BYTES = 64;
 
 const refuse = (message: string, details: Record<string, string | number> = {}): never => {
   throw new LlmcError("invalid_args", message, { details });
@@ -38,15 +45,27 @@ const parse = (text: string): unknown => {
   }
 };
 
+interface Scanned {
+  /** Outside of strings: in valid JSON, the number of keys. */
+  readonly colons: number;
+  /** Commas and opening brackets. */
+  readonly marks: number;
+}
+
 /**
- * Checks the nesting and the sizes of arrays and objects before the text is parsed, because JSON.parse has no limits.
- * Strings are skipped by `indexOf`, so long ones cost little. Returns the number of colons outside of strings, which in
- * valid JSON is the number of keys.
+ * Checks the nesting, the sizes of arrays and objects and about how many values there are before the text is parsed, because JSON.parse
+ * has no limits. Strings are skipped by `indexOf`, so long ones cost little.
  */
-const scan = (text: string): number => {
+const scan = (text: string): Scanned => {
   /** Separators so far in each array and object that is open. */
   const open: number[] = [];
   let colons = 0;
+  let marks = 0;
+  const count = (): void => {
+    marks++;
+    if (marks > MAX_MARKS)
+      refuse(`More than ${MAX_MARKS} commas and opening brackets in all.`, { max_marks: MAX_MARKS });
+  };
   for (let i = 0; i < text.length; i++) {
     switch (text.charCodeAt(i)) {
       case QUOTE:
@@ -60,6 +79,7 @@ const scan = (text: string): number => {
         if (open.length >= MAX_DEPTH)
           refuse(`Nested deeper than ${MAX_DEPTH} levels.`, { max_depth: MAX_DEPTH });
         open.push(0);
+        count();
         break;
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
@@ -74,11 +94,12 @@ const scan = (text: string): number => {
           });
         }
         open.push(separators);
+        count();
         break;
       }
     }
   }
-  return colons;
+  return { colons, marks };
 };
 
 /**
@@ -105,23 +126,34 @@ const checkValue = (value: unknown): number => {
   return 0;
 };
 
-/** Parses untrusted JSON, or throws `invalid_args` with a short reason that never quotes the input. */
-export const parseGuarded = (text: string): unknown => {
-  const colons = scan(text);
+export interface Weighed {
+  readonly value: unknown;
+  /** About how much memory it takes besides its text. */
+  readonly weight: number;
+}
+
+const parseAndWeigh = (text: string): Weighed => {
+  const { colons, marks } = scan(text);
   const value = parse(text);
   // JSON.parse keeps the last of two equal keys; another parser may use the first.
   if (checkValue(value) !== colons) refuse("A key appears twice in one object.");
-  return value;
+  return { value, weight: marks * MARK_BYTES };
 };
+
+/** Parses untrusted JSON, or throws `invalid_args` with a short reason that never quotes the input. */
+export const parseGuarded = (text: string): unknown => parseAndWeigh(text).value;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-export const parseGuardedBytes = (bytes: Uint8Array): unknown => {
+/** The same for bytes, where what many of them come to has to be bounded, too. */
+export const weighGuardedBytes = (bytes: Uint8Array): Weighed => {
   let text: string;
   try {
     text = utf8.decode(bytes);
   } catch {
     return refuse("Not valid UTF-8.");
   }
-  return parseGuarded(text);
+  return parseAndWeigh(text);
 };
+
+export const parseGuardedBytes = (bytes: Uint8Array): unknown => weighGuardedBytes(bytes).value;

@@ -99,12 +99,14 @@ export const createClientLines = () => {
     },
     /** Forgets what was held, and returns it. */
     letGo,
-    keep: ({ n, body }: ClientLine): void => {
+    /** False if more is kept already than a connection may depend on. */
+    keep: ({ n, body }: ClientLine): boolean => {
       if (negotiation.size >= MAX_NEGOTIATION_LINES || negotiationBytes + body.length > MAX_NEGOTIATION_BYTES)
-        return;
+        return false;
       release(n);
       negotiation.set(n, body);
       negotiationBytes += body.length;
+      return true;
     },
     release,
     open: (): readonly ClientLine[] => [...open.values()],

@@ -14,7 +14,8 @@ import { createCoreConnections } from "./core-connections.ts";
 import { createFrontConnections } from "./front-connections.ts";
 import { LinkBroken } from "./link-broken.ts";
 import { createLinkClient } from "./link-client.ts";
-import { createSocketServer, readBody } from "./socket-server.ts";
+import { readBody } from "./read-body.ts";
+import { createSocketServer } from "./socket-server.ts";
 
 const TOKEN = "the-token-of-this-start";
 const MAX_TOKEN_MS = 300;

@@ -21,12 +21,10 @@ const LISTS: Readonly<Record<ListKind, (snapshot: Snapshot) => unknown>> = {
   resources: ({ templates }) => templates,
 };
 
-const differences = (before: Snapshot, after: Snapshot): readonly ListKind[] =>
-  (["tools", "prompts", "resources"] as const).filter(
-    (kind) => JSON.stringify(LISTS[kind](before)) !== JSON.stringify(LISTS[kind](after)),
-  );
-
 const KINDS: readonly ListKind[] = ["tools", "prompts", "resources"];
+
+const differences = (before: Snapshot, after: Snapshot): readonly ListKind[] =>
+  KINDS.filter((kind) => JSON.stringify(LISTS[kind](before)) !== JSON.stringify(LISTS[kind](after)));
 
 /** What the front knows of the core without asking, and who wants to hear when it changes. */
 export const createFrontEvents = ({ link, seen, onSeen, isCurrent }: EventParts) => {

@@ -12,7 +12,7 @@ export interface FrontChild extends Child {
 export interface Front {
   readonly id: number;
   readonly child: FrontChild;
-  /** Lines of the negotiation that it has read. */
+  /** Lines of the negotiation that it has read; `Fronts` forgets those that are no longer kept. */
   readonly negotiated: Set<number>;
   isHealthy: boolean;
   /** Whether it can speak to the core, as far as it has tried. */
@@ -50,6 +50,11 @@ export interface FrontParts {
   readonly onStarted: (child: FrontChild) => void;
   /** A front has said that it is well. */
   readonly onWell?: (front: FrontChild) => void;
+  /**
+   * How long a replacement waits for questions that the client has not answered, in milliseconds. Left out where fronts
+   * have no questions: what they say of them is ignored.
+   */
+  readonly maxQuestionMs?: number;
   /** How long fronts may take to end by themselves, in milliseconds, where they have more to do than to end. */
   readonly endMs?: { readonly replaced: number; readonly stopped: number };
   readonly onEnded: (exit: ChildExit, how: HowEnded) => void;
@@ -93,7 +98,6 @@ export const sendTo = ({ child }: Front, parts: readonly Uint8Array[]): void => 
 
 /** Hands a line of the client to a front, in the form in which it is to be read. */
 export const deliverTo = (front: Front, line: ClientLine, coreGeneration: number): void => {
-  front.negotiated.add(line.n);
   line.generation ??= coreGeneration;
   line.owner = front.id;
   line.isParsed = false;
@@ -118,8 +122,9 @@ export const takeFor = (
   { lines, onMessage, onSettled }: FrontParts,
 ): void => {
   if (kind === "T") line.isParsed = true;
-  else if (kind === "K") lines.keep(line);
-  else if (kind === "W") line.isLasting = true;
+  else if (kind === "K") {
+    if (lines.keep(line)) front.negotiated.add(line.n);
+  } else if (kind === "W") line.isLasting = true;
   else if (kind === "G") {
     if (lines.hold(line, payload)) return;
     refuseLine(line);
@@ -168,10 +173,19 @@ export const retire = ({ child }: Front, maxEndMs = MAX_END_MS): void => {
   void child.exited.then(() => clearTimeout(timer));
 };
 
+interface Draining {
+  /** Called before each look at the front. */
+  readonly onCheck: () => void;
+  /** Whether it has answered everything. */
+  readonly isDrained: () => boolean;
+  readonly maxEndMs: number | undefined;
+}
+
 /** Retires a front once it has answered everything, or has had enough time for it. */
-export const drain = (front: Front, isDrained: () => boolean, maxEndMs?: number): void => {
+export const drain = (front: Front, { onCheck, isDrained, maxEndMs }: Draining): void => {
   const since = performance.now();
   const check = setInterval(() => {
+    onCheck();
     if (!isDrained() && performance.now() - since < MAX_DRAIN_MS) return;
     clearInterval(check);
     retire(front, maxEndMs);

@@ -13,6 +13,7 @@ import {
   sendTo,
   takeFor,
 } from "./front-process.ts";
+import { FrontReplacement } from "./front-replacement.ts";
 import { createLineFeed } from "./line-feed.ts";
 import { encodeRecord, type RelayRecord } from "./relay-records.ts";
 
@@ -20,8 +21,6 @@ import { encodeRecord, type RelayRecord } from "./relay-records.ts";
 const MAX_DELAY_MS = 250;
 const MAX_UNHEALTHY_DELAY_MS = 5000;
 const STABLE_MS = 1000;
-/** How long a new front may take until it is well. */
-const MAX_START_MS = 10_000;
 /** A generation and a number. */
 const MAX_SEEN_CHARS = 40;
 
@@ -30,16 +29,12 @@ export class Fronts {
   readonly #parts: FrontParts;
   #count = 0;
   #active: Front | undefined;
-  #candidate: Front | undefined;
   #isStarting = false;
-  #isReplacing = false;
-  /** Another replacement, which has to wait. */
-  #isWanted = false;
   readonly #draining = new Set<Front>();
   #failures = 0;
-  #replacementFailures = 0;
   #isStopping = false;
   readonly #feed: ReturnType<typeof createLineFeed>;
+  readonly #replacement: FrontReplacement;
 
   constructor(parts: FrontParts) {
     this.#parts = parts;
@@ -50,6 +45,19 @@ export class Fronts {
         if (this.#active !== undefined) this.#deliver(this.#active, line);
       },
     );
+    this.#replacement = new FrontReplacement({
+      active: () => this.#active,
+      isStarting: () => this.#isStarting,
+      isStopping: () => this.#isStopping,
+      launch: (adopt) => this.#launch(adopt),
+      prepare: (candidate) => {
+        this.#replay(candidate, () => false);
+        sendTo(candidate, encodeRecord("P"));
+      },
+      switchTo: (candidate) => this.#switchTo(candidate),
+      onMisfit: parts.onMisfit,
+      maxQuestionMs: parts.maxQuestionMs ?? 0,
+    });
   }
 
   /** The process that reads the client's lines now. */
@@ -66,7 +74,9 @@ export class Fronts {
   }
 
   #all(): readonly Front[] {
-    return [this.#active, this.#candidate, ...this.#draining].filter((front) => front !== undefined);
+    return [this.#active, this.#replacement.candidate, ...this.#draining].filter(
+      (front) => front !== undefined,
+    );
   }
 
   async start(): Promise<void> {
@@ -78,7 +88,7 @@ export class Fronts {
     });
     this.#isStarting = false;
     if (!isStarted && this.#active === undefined) this.#startAgain(MAX_UNHEALTHY_DELAY_MS);
-    this.#replaceAgain();
+    this.#replacement.resume();
   }
 
   /** What fronts before it have read and not answered is read again. */
@@ -150,7 +160,7 @@ export class Fronts {
     else if (kind === "S") this.#parts.onConnections?.(front.child, Number(fields[0]) || 0);
     else if (kind === "V" && front === this.#active)
       this.#parts.onSeen((fields[0] ?? "").slice(0, MAX_SEEN_CHARS));
-    else if (kind === "Z") this.#parts.lines.release(Number(fields[0]));
+    else if (kind === "Z") this.#release(Number(fields[0]));
     else {
       const line = this.#parts.lines.find(Number(fields[0]));
       // Another front has it by now, or the client has its answer.
@@ -159,38 +169,36 @@ export class Fronts {
     }
   }
 
-  /** A new front takes over once it has read everything and can speak to the core. */
+  /** The line no longer belongs to the negotiation. */
+  #release(n: number): void {
+    this.#parts.lines.release(n);
+    for (const { negotiated } of this.#all()) negotiated.delete(n);
+  }
+
   #well(front: Front, kind: "H" | "O"): void {
     if (kind === "H") front.isHealthy = true;
     else front.fits = true;
     if (kind === "H") this.#parts.onWell?.(front.child);
-    if (front !== this.#candidate || !front.isHealthy || front.fits !== true) return;
-    this.#candidate = undefined;
-    this.#replacementFailures = 0;
-    this.#switchTo(front);
-    this.#endReplacement();
+    this.#replacement.complete(front);
   }
 
   /** One that is installed now may fit; if it does not, nothing is gained by it. */
   #misfit(front: Front): void {
     front.fits = false;
-    if (front === this.#candidate) front.child.kill();
+    if (front === this.#replacement.candidate) front.child.kill();
     else if (front === this.#active) void this.replace();
   }
 
   #asks(front: Front, questions: number): void {
     front.questions = questions;
-    if (front === this.#active && questions === 0) this.#replaceAgain();
+    if (front === this.#active && questions === 0) this.#replacement.resume();
   }
 
   #ended(front: Front, exit: ChildExit): void {
     this.#draining.delete(front);
     if (this.#isStopping) return;
     this.#parts.onEnded(exit, { ...front, wasActive: front === this.#active });
-    if (front === this.#candidate) {
-      this.#candidate = undefined;
-      this.#candidateFailed(front.fits === false);
-    }
+    this.#replacement.ended(front);
     const orphans = this.#parts.lines.open().filter(({ owner }) => owner === front.id);
     for (const line of orphans) this.#parts.lines.letGo(line);
     if (front !== this.#active) {
@@ -205,29 +213,6 @@ export class Fronts {
     this.#startAgain(front.isHealthy ? MAX_DELAY_MS : MAX_UNHEALTHY_DELAY_MS);
   }
 
-  /** A front that cannot speak to the core is of no use: another one is tried until one can, or the core is another. */
-  #candidateFailed(isMisfit: boolean): void {
-    this.#endReplacement();
-    if (this.#isStopping || this.#active?.fits !== false) return;
-    if (isMisfit) {
-      this.#parts.onMisfit();
-      return;
-    }
-    this.#replacementFailures++;
-    setTimeout(
-      () => {
-        const isNeeded = this.#active?.fits === false && !this.#isReplacing;
-        if (isNeeded && !this.#isStopping) void this.replace();
-      },
-      restartDelayMs(this.#replacementFailures, MAX_UNHEALTHY_DELAY_MS),
-    );
-  }
-
-  #endReplacement(): void {
-    this.#isReplacing = false;
-    this.#replaceAgain();
-  }
-
   #startAgain(maxDelayMs: number): void {
     this.#failures++;
     setTimeout(
@@ -238,31 +223,9 @@ export class Fronts {
     );
   }
 
-  #replaceAgain(): void {
-    if (this.#isWanted && !this.#isStopping) void this.replace();
-  }
-
   /** Starts another front and changes over to it once it is well; if it never is, everything stays as it was. */
-  async replace(): Promise<void> {
-    const active = this.#active;
-    if (active === undefined) {
-      // One that is started later is as good as a replacement.
-      this.#isWanted = this.#isStarting;
-      return;
-    }
-    // A question that the client is about to answer would have to be asked again.
-    this.#isWanted = this.#isReplacing || (active.questions > 0 && active.fits !== false);
-    if (this.#isWanted) return;
-    this.#isReplacing = true;
-    const isStarted = await this.#launch((candidate) => {
-      this.#candidate = candidate;
-      this.#replay(candidate, () => false);
-      sendTo(candidate, encodeRecord("P"));
-      setTimeout(() => {
-        if (this.#candidate === candidate) candidate.child.kill();
-      }, MAX_START_MS).unref();
-    });
-    if (!isStarted) this.#candidateFailed(false);
+  replace(): Promise<void> {
+    return this.#replacement.begin();
   }
 
   #switchTo(front: Front): void {
@@ -280,15 +243,12 @@ export class Fronts {
       old.child.kill();
       return;
     }
-    drain(
-      old,
-      () => {
-        // What the old front still agreed on with the client.
-        this.#replay(front, () => false);
-        return !this.#parts.lines.open().some(({ owner }) => owner === old.id);
-      },
-      this.#parts.endMs?.replaced,
-    );
+    drain(old, {
+      // What the old front still agrees on with the client.
+      onCheck: () => this.#replay(front, () => false),
+      isDrained: () => !this.#parts.lines.open().some(({ owner }) => owner === old.id),
+      maxEndMs: this.#parts.endMs?.replaced,
+    });
   }
 
   async stop(): Promise<void> {

@@ -7,15 +7,16 @@ const RETRY_MS = 25;
 
 const unavailable = (): LlmcError =>
   new LlmcError("unavailable", "The server's core is not there: it is being started again.", {
-    hint: "Lists are those of before. Try again in a moment.",
+    hint: "Lists show what the core last reported. Try again in a moment.",
     retryable: true,
   });
 
 /** Whether the core can be asked. */
 export const createGate = () => {
-  let generation: number | undefined;
-  /** The supervisor has said so. */
-  let isDown = true;
+  /** The generation of the core that is there, as the supervisor said. */
+  let core: number | undefined;
+  /** A connection broke, and the core is not asked for a moment. */
+  let isBroken = false;
   const waiting = new Set<() => void>();
   const opened = new Set<(generation: number) => void>();
 
@@ -32,34 +33,33 @@ export const createGate = () => {
       waiting.add(done);
     });
 
-  const open = (next: number): void => {
-    generation = next;
+  const open = (): void => {
+    isBroken = false;
     for (const done of waiting) done();
     waiting.clear();
   };
 
   return {
     /** The core of a generation is there. */
-    up: (next: number): void => {
-      isDown = false;
-      open(next);
-      for (const listener of opened) listener(next);
+    up: (generation: number): void => {
+      core = generation;
+      open();
+      for (const listener of opened) listener(generation);
     },
     down: (): void => {
-      isDown = true;
-      generation = undefined;
+      core = undefined;
     },
     /** A connection broke. If the core is not gone, it can be asked again in a moment. */
     broken: (): void => {
-      const before = generation;
-      if (before === undefined) return;
-      generation = undefined;
+      if (core === undefined || isBroken) return;
+      isBroken = true;
       setTimeout(() => {
-        if (generation === undefined && !isDown) open(before);
+        if (core !== undefined && isBroken) open();
       }, RETRY_MS);
     },
-    reachable: (): Promise<void> => (generation === undefined ? wait() : Promise.resolve()),
-    isUp: (): boolean => generation !== undefined,
+    reachable: (): Promise<void> => (core === undefined || isBroken ? wait() : Promise.resolve()),
+    /** Whether that core is there, be its connections broken or not. */
+    isCurrent: (generation: number): boolean => core === generation,
     onUp: (listener: (generation: number) => void): void => void opened.add(listener),
   };
 };

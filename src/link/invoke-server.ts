@@ -8,7 +8,8 @@ import { EFFECTS, LOCAL } from "../core/contract.ts";
 import type { Core } from "../core/core.ts";
 import type { Origin } from "../core/origin.ts";
 import { invoke } from "./invoke.ts";
-import { createSocketServer, readBody } from "./socket-server.ts";
+import { readBody } from "./read-body.ts";
+import { createSocketServer } from "./socket-server.ts";
 
 interface InvokeServerParts {
   readonly core: Core;

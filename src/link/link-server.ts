@@ -8,10 +8,11 @@ import { type ByteBudget, createByteBudget } from "./byte-budget.ts";
 import type { CallTable } from "./call-table.ts";
 import type { EventLog } from "./event-log.ts";
 import { type PerformParts, perform, refusalLine } from "./perform.ts";
+import { readBodyWithin } from "./read-body.ts";
 import { parseCancel, parseLinkRequest, parseLog } from "./request.ts";
 import { HELLO_PATH, schemaText, UNNUMBERED } from "./schema-version.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { createSocketServer, readBody } from "./socket-server.ts";
+import { createSocketServer } from "./socket-server.ts";
 import { createFrameReader, encodeFrame, HEAD_BYTES, STREAM_PATH, STREAM_PROTOCOL } from "./stream-frames.ts";
 import { type CoreGreeting, toWireError, type WireEvent, type WireLine } from "./wire.ts";
 
@@ -62,15 +63,10 @@ const sendError = (response: ServerResponse, error: LlmcError): void => {
   response.end(JSON.stringify({ error: toWireError(error) }));
 };
 
-const openStream = (response: ServerResponse): void => {
-  response.writeHead(200, { "content-type": "application/x-ndjson" });
-  const heartbeat = setInterval(() => response.write("\n"), HEARTBEAT_MS);
-  heartbeat.unref();
-  response.once("close", () => clearInterval(heartbeat));
-};
-
 interface Body {
   readonly bytes: Buffer;
+  /** It takes so much more memory than its bytes; throws where that is more than all requests together may hold. */
+  readonly weigh: (bytes: number) => void;
   /** To be called once, when nothing of it is needed any more. */
   readonly free: () => void;
 }
@@ -79,7 +75,7 @@ interface Body {
 const serveRequest = (
   parts: LinkServerParts,
   front: string,
-  { bytes, free }: Body,
+  { bytes, weigh, free }: Body,
   send: (line: string, isLast: boolean) => void,
 ): (() => void) => {
   let hasBegun = false;
@@ -89,7 +85,8 @@ const serveRequest = (
       if (!hasBegun) free();
     },
   };
-  const request = parseLinkRequest(bytes);
+  const { request, weight } = parseLinkRequest(bytes);
+  weigh(weight);
   const { n, round, generation, work } = request;
   const run = async (signal: AbortSignal, emit: (line: string) => void): Promise<string> => {
     hasBegun = true;
@@ -123,9 +120,16 @@ const serveStream = (parts: LinkServerParts, open: ByteBudget, socket: Duplex): 
     else if (socket.writableLength > MAX_WAITING_BYTES) socket.pause();
   };
   const answer = (stream: number, payload: Buffer): void => {
-    const length = HEAD_BYTES + payload.length;
-    unread -= length;
-    const body = { bytes: payload, free: () => open.give(length) };
+    let held = HEAD_BYTES + payload.length;
+    unread -= held;
+    const body: Body = {
+      bytes: payload,
+      weigh: (bytes) => {
+        open.take(bytes);
+        held += bytes;
+      },
+      free: () => open.give(held),
+    };
     let stop: (() => void) | undefined;
     let isDone = false;
     const send = (line: string, isLast: boolean): void => {
@@ -180,24 +184,44 @@ const serveStream = (parts: LinkServerParts, open: ByteBudget, socket: Duplex): 
   });
 };
 
-const serveEvents = ({ events, snapshot }: LinkServerParts, url: URL, response: ServerResponse): void => {
-  openStream(response);
-  const send = (event: WireEvent): void => void response.write(`${JSON.stringify(event)}\n`);
-  send({ snapshot: snapshot() });
-  const after = url.searchParams.get("after");
-  const stop = events.follow(after !== null && /^\d{1,15}$/.test(after) ? Number(after) : undefined, send);
-  response.once("close", stop);
+/** Each front follows what changes by one stream: another one takes the place of the one before, and its connection ends. */
+const createEventStreams = ({ events, snapshot, frontOf }: LinkServerParts) => {
+  const streams = new Map<string, Socket>();
+  return ({ socket }: IncomingMessage, url: URL, response: ServerResponse): void => {
+    const front = frontOf(socket);
+    streams.get(front)?.destroy();
+    // Both were asked for on the same connection.
+    if (socket.destroyed) return;
+    streams.set(front, socket);
+    response.writeHead(200, { "content-type": "application/x-ndjson" });
+    const heartbeat = setInterval(() => response.write("\n"), HEARTBEAT_MS).unref();
+    const send = (event: WireEvent): void => {
+      response.write(`${JSON.stringify(event)}\n`);
+      // It can begin again where it stopped reading.
+      if (response.writableLength > MAX_WAITING_BYTES) socket.destroy();
+    };
+    send({ snapshot: snapshot() });
+    const after = url.searchParams.get("after");
+    const stop = events.follow(after !== null && /^\d{1,15}$/.test(after) ? Number(after) : undefined, send);
+    // Of the connection: an answer that waits behind another one's has none, and never closes.
+    socket.once("close", () => {
+      clearInterval(heartbeat);
+      stop();
+      if (streams.get(front) === socket) streams.delete(front);
+    });
+  };
 };
 
 const route = async (
   parts: LinkServerParts,
   open: ByteBudget,
+  serveEvents: ReturnType<typeof createEventStreams>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> => {
   const url = new URL(request.url ?? "/", "http://link");
   const endpoint = `${request.method} ${url.pathname}`;
-  const body = () => readBody(request, parts.maxBodyBytes(), open);
+  const body = () => readBodyWithin(open, request, parts.maxBodyBytes());
   switch (endpoint) {
     case `GET ${HELLO_PATH}`: {
       const greeting: CoreGreeting = { schema: schemaText(), connections: parts.connections() };
@@ -205,7 +229,7 @@ const route = async (
       return;
     }
     case "GET /v1/events":
-      serveEvents(parts, url, response);
+      serveEvents(request, url, response);
       return;
     case "POST /v1/cancel":
       parts.table.cancel(parseCancel(await body()).n);
@@ -225,6 +249,7 @@ const route = async (
 /** The core's end of the link. The caller passes it connections: it does not listen. */
 export const createLinkServer = (parts: LinkServerParts): Server => {
   const open = createByteBudget(parts.maxOpenBytes ?? MAX_OPEN_BYTES);
+  const serveEvents = createEventStreams(parts);
   return createSocketServer({
     token: parts.token,
     needsSchema: true,
@@ -235,7 +260,7 @@ export const createLinkServer = (parts: LinkServerParts): Server => {
     },
     answer: async (request, response) => {
       response.setHeader("x-llmc-generation", parts.generation);
-      await route(parts, open, request, response);
+      await route(parts, open, serveEvents, request, response);
     },
     sendError: (_request, response, error) => {
       parts.onRefused(error.message);

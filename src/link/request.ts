@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LlmcError } from "../base/error.ts";
-import { parseGuardedBytes } from "../base/json-guard.ts";
+import { parseGuardedBytes, weighGuardedBytes } from "../base/json-guard.ts";
 
 /** Labels are cleaned and cut again by the core; this only bounds what it looks at. */
 const label = z.string().max(4096);
@@ -76,15 +76,19 @@ export type LinkOrigin = LinkRequest["origin"];
 export type LinkWork = LinkRequest["work"];
 export type LogEntry = z.infer<typeof logRequest>["entries"][number];
 
-const parserOf =
-  <T>(schema: z.ZodType<T>) =>
-  (body: Uint8Array): T => {
-    const result = schema.safeParse(parseGuardedBytes(body));
-    if (result.success) return result.data;
-    const path = result.error.issues[0]?.path.join(".") ?? "";
-    throw new LlmcError("invalid_args", `The link's request is malformed at ${path.slice(0, 100)}.`);
-  };
+const checked = <T>(schema: z.ZodType<T>, value: unknown): T => {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const path = result.error.issues[0]?.path.join(".") ?? "";
+  throw new LlmcError("invalid_args", `The link's request is malformed at ${path.slice(0, 100)}.`);
+};
 
-export const parseLinkRequest = parserOf(linkRequest);
-export const parseCancel = parserOf(cancelRequest);
-export const parseLog = parserOf(logRequest);
+/** With about how much memory it takes besides its bytes. */
+export const parseLinkRequest = (
+  body: Uint8Array,
+): { readonly request: LinkRequest; readonly weight: number } => {
+  const { value, weight } = weighGuardedBytes(body);
+  return { request: checked(linkRequest, value), weight };
+};
+export const parseCancel = (body: Uint8Array) => checked(cancelRequest, parseGuardedBytes(body));
+export const parseLog = (body: Uint8Array) => checked(logRequest, parseGuardedBytes(body));

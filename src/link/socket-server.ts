@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, ServerResponse } from 
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { LlmcError, toLlmcError } from "../base/error.ts";
-import type { ByteBudget } from "./byte-budget.ts";
+import { createConnections } from "../host/net/connections.ts";
 import { agreeOn, HELLO_PATH, isServed, SCHEMA_HEADER, schemaText, TOKEN_HEADER } from "./schema-version.ts";
 
 interface SocketServerParts {
@@ -32,7 +32,7 @@ interface SocketServerParts {
 
 /** Node's own `requestTimeout` works only on servers that listen. */
 const MAX_REQUEST_MS = 60_000;
-/** The lifetimes of the design documents, in milliseconds. */
+/** The lifetimes of connections (REQ-I7), in milliseconds. */
 const KEEP_ALIVE_MS = 60_000;
 /** It does not run while an answer is owed: a call may take longer. */
 const IDLE_MS = 300_000;
@@ -41,28 +41,6 @@ const MAX_CONNECTION_MS = 3_600_000;
 const sameSecret = (given: string | string[] | undefined, expected: string): boolean =>
   typeof given === "string" &&
   timingSafeEqual(hash("sha256", given, "buffer"), hash("sha256", expected, "buffer"));
-
-/** What is read counts in the budget, if there is one, until the body is there. */
-export const readBody = async (
-  request: IncomingMessage,
-  maxBytes: number,
-  budget?: ByteBudget,
-): Promise<Buffer> => {
-  const parts: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const part of request as AsyncIterable<Buffer>) {
-      budget?.take(part.length);
-      size += part.length;
-      if (size > maxBytes)
-        throw new LlmcError("file_too_large", `The request is larger than ${maxBytes} bytes.`);
-      parts.push(part);
-    }
-    return Buffer.concat(parts);
-  } finally {
-    budget?.give(size);
-  }
-};
 
 const checkHeaders = ({ token, needsSchema }: SocketServerParts, { headers, url }: IncomingMessage): void => {
   if (!sameSecret(headers[TOKEN_HEADER], token))
@@ -87,9 +65,14 @@ export const createSocketServer = (parts: SocketServerParts): Server => {
     known.add(request.socket);
     checkHeaders(parts, request);
   };
+  const connections = createConnections({
+    // The caller bounds their number.
+    maxConnections: Number.POSITIVE_INFINITY,
+    unreadTimeoutMs: IDLE_MS,
+  });
   const server = createServer(
     { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: MAX_REQUEST_MS, maxHeaderSize: 16_384 },
-    (request, response) => {
+    connections.bound((request, response) => {
       response.on("error", () => {});
       const fail = (thrown: unknown, isAdmitted: boolean): void => {
         // What is left of a body that is not read would be taken for the next request.
@@ -114,8 +97,9 @@ export const createSocketServer = (parts: SocketServerParts): Server => {
       }, parts.maxRequestMs ?? MAX_REQUEST_MS).unref();
       request.once("close", () => clearTimeout(slow));
       void parts.answer(request, response).catch((thrown: unknown) => fail(thrown, true));
-    },
+    }),
   );
+  connections.follow(server);
   server.setTimeout(IDLE_MS);
   server.on("connection", (socket) => {
     since.set(socket, performance.now());

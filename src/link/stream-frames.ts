@@ -1,3 +1,5 @@
+import { createByteCollector } from "../base/byte-collector.ts";
+
 /**
  * What front and core say on an upgraded connection: frames of a length, the number of a stream, a kind and a text. Any
  * number of requests share a connection; each is a stream, and its answer is the lines with its number.
@@ -32,9 +34,9 @@ interface FrameReader {
 /** Takes chunks as they come and passes on whole frames. */
 export const createFrameReader = (reader: FrameReader) => {
   const { maxBytes, onFrame, onOversize, onSkipped, onMalformed } = reader;
-  let parts: Buffer[] = [];
-  let size = 0;
-  /** Bytes until there is something to read: a long frame is put together once, not with every chunk. */
+  /** The beginning of a frame: a long one is put together once, not with every chunk. */
+  const begun = createByteCollector();
+  /** Bytes until there is something to read. */
   let needed = HEAD_BYTES;
   /** Bytes of an oversize frame that are still to come. */
   let toSkip = 0;
@@ -45,13 +47,17 @@ export const createFrameReader = (reader: FrameReader) => {
     if (skipped > 0) onSkipped?.(skipped);
     return chunk.subarray(skipped);
   };
+  /** What has come and was not read, if that is enough to read something. */
+  const takeEnough = (chunk: Buffer): Buffer | undefined => {
+    if (begun.size() === 0 && chunk.length >= needed) return chunk;
+    begun.add(chunk);
+    return begun.size() < needed ? undefined : begun.take();
+  };
   return (received: Buffer): void => {
     const chunk = skip(received);
     if (isBroken || chunk.length === 0) return;
-    parts.push(chunk);
-    size += chunk.length;
-    if (size < needed) return;
-    let rest = parts.length === 1 ? chunk : Buffer.concat(parts);
+    let rest = takeEnough(chunk);
+    if (rest === undefined) return;
     needed = HEAD_BYTES;
     while (rest.length >= HEAD_BYTES) {
       const length = rest.readUInt32BE(0);
@@ -75,8 +81,7 @@ export const createFrameReader = (reader: FrameReader) => {
       onFrame(stream, rest.subarray(HEAD_BYTES, HEAD_BYTES + length), kind);
       rest = rest.subarray(HEAD_BYTES + length);
     }
-    parts = rest.length === 0 ? [] : [rest];
-    size = rest.length;
+    if (rest.length > 0) begun.add(rest);
   };
 };
 

@@ -41,6 +41,8 @@ const GRACE_MS = 1000;
 const MAX_GRACE_MS = 60_000;
 const GRACE_CHECK_MS = 50;
 
+/** As long as `mcp.security.question_timeout_seconds` may be at most. */
+const MAX_QUESTION_MS = 600_000;
 /** How long the core waits for the last words of a front. */
 const FRONT_FIRST_MS = 250;
 /** As many as a core keeps of a connection. */
@@ -112,6 +114,7 @@ export class Supervisor {
       hello: (front) => JSON.stringify({ ...parts.hello, front, seen: this.#seen } satisfies FrontHello),
       snapshot: () => this.#snapshot,
       core: () => this.#cores,
+      maxQuestionMs: MAX_QUESTION_MS,
       onMessage: (lines) => this.#write(lines),
       onSettled: ({ n }) => {
         this.#cores.answered(n);

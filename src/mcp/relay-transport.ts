@@ -59,6 +59,7 @@ export class RelayTransport implements Transport {
   readonly #open = new Map<number, OpenRequest>();
   /** Lines that cancel a request which the core still works on. */
   readonly #cancelling = new Map<number, number[]>();
+  /** Those that the client has not answered: by the id that it knows, the library's own. */
   readonly #questions = new Map<number, Id>();
   readonly #negotiation: ReturnType<typeof createNegotiation>;
   #closed = false;
@@ -173,8 +174,7 @@ export class RelayTransport implements Transport {
     const id = "id" in message ? Number(message.id) : Number.NaN;
     const asked = this.#questions.get(id);
     if (asked !== undefined) {
-      this.#questions.delete(id);
-      this.#report("Q", this.#questions.size);
+      this.#endQuestion(id);
       this.onmessage?.({ ...message, id: asked } as JSONRPCMessage);
     }
     this.#report("D", n);
@@ -184,6 +184,7 @@ export class RelayTransport implements Transport {
     if (this.#closed) return;
     if (!("method" in message)) return this.#sendAnswer(message);
     if ("id" in message) return this.#sendQuestion(message);
+    if (message.method === "notifications/cancelled") return this.#takeBackQuestion(message);
     const { [SUBSCRIPTION_ID_META_KEY]: subscription } = (message.params?.["_meta"] ?? {}) as Record<
       string,
       unknown
@@ -206,10 +207,32 @@ export class RelayTransport implements Transport {
   }
 
   #sendQuestion(message: Extract<JSONRPCMessage, { method: string; id: Id }>): Promise<void> {
-    const id = this.#parts.front * IDS_PER_FRONT + Number(message.id);
+    const id = this.#questionId(message.id);
     this.#questions.set(id, message.id);
     this.#report("Q", this.#questions.size);
     return this.#parts.send("M", [], JSON.stringify({ ...message, id }));
+  }
+
+  /** Nobody waits for the answer any more: the client may close its dialog. */
+  #takeBackQuestion(message: Extract<JSONRPCMessage, { method: string }>): Promise<void> | undefined {
+    const id = this.#questionId(message.params?.["requestId"]);
+    if (!this.#endQuestion(id)) return undefined;
+    return this.#parts.send(
+      "M",
+      [],
+      JSON.stringify({ ...message, params: { ...message.params, requestId: id } }),
+    );
+  }
+
+  /** As the client knows it. */
+  #questionId(own: unknown): number {
+    return this.#parts.front * IDS_PER_FRONT + Number(own);
+  }
+
+  #endQuestion(id: number): boolean {
+    const wasOpen = this.#questions.delete(id);
+    if (wasOpen) this.#report("Q", this.#questions.size);
+    return wasOpen;
   }
 
   async close(): Promise<void> {

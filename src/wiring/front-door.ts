@@ -67,13 +67,12 @@ const openDoor = (hello: FrontHello, writer: RecordWriter) => {
   const gate = createGate();
   const { link, close } = openLink(hello);
   const asked = new Set<number>();
-  let current = 0;
   const log = createFrontLog(link);
   const events = createFrontEvents({
     link: () => link,
     seen: () => hello.seen,
     onSeen: (text) => void writer.send("V", [text]),
-    isCurrent: (generation) => generation === current && gate.isUp(),
+    isCurrent: gate.isCurrent,
   });
   const transport = new RelayTransport({
     front: hello.front,
@@ -99,10 +98,7 @@ const openDoor = (hello: FrontHello, writer: RecordWriter) => {
     onListChanged: events.onListChanged,
     onResourceUpdated: events.onResourceUpdated,
   });
-  gate.onUp((generation) => {
-    current = generation;
-    void events.run(generation);
-  });
+  gate.onUp((generation) => void events.run(generation));
   const door = serveConnection(
     {
       core,

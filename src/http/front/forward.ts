@@ -6,7 +6,7 @@ import { parseGuardedBytes } from "../../base/json-guard.ts";
 import type { ByteBudget } from "../../link/byte-budget.ts";
 import type { HttpExchange } from "../../link/http-exchange.ts";
 import { BODY_HEADERS, refusedTrailer } from "../../link/http-link.ts";
-import { readBody } from "../requests/read-body.ts";
+import { readBodyWithin } from "../../link/read-body.ts";
 import { answerHeaders, headOf } from "./headers.ts";
 
 export interface ForwardParts {
@@ -36,16 +36,8 @@ const rewrittenBody = async (
   request: IncomingMessage,
   { maxRequestBytes, bodies }: ForwardParts,
 ): Promise<string> => {
-  let taken = 0;
-  const take = (bytes: number): void => {
-    bodies.take(bytes);
-    taken += bytes;
-  };
-  try {
-    return JSON.stringify(parseGuardedBytes(await readBody(request, maxRequestBytes, take)));
-  } finally {
-    bodies.give(taken);
-  }
+  const bytes = await readBodyWithin(bodies, request, maxRequestBytes);
+  return JSON.stringify(parseGuardedBytes(bytes));
 };
 
 /** Sends the body that the core has asked for; one that cannot be accepted is reported to it instead. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { parseGuardedBytes } from "../../base/json-guard.ts";
 import { decodeRefusal, MAX_GROWTH, readPeer, readRefusedTrailer } from "../../link/http-link.ts";
-import { readBody } from "./read-body.ts";
+import { readBody } from "../../link/read-body.ts";
 
 /** How requests reach the server: from clients themselves, or through a front that has read them. */
 export interface HttpInput {

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from "node:http";
-import { LlmcError } from "../../base/error.ts";
+import { createByteCollector } from "../base/byte-collector.ts";
+import { LlmcError } from "../base/error.ts";
+import type { ByteBudget } from "./byte-budget.ts";
 
 /**
  * Each piece of a body costs Node 400 bytes and a microsecond and a half, whatever is in it, and a client may send one
@@ -8,8 +10,6 @@ import { LlmcError } from "../../base/error.ts";
  */
 const MAX_PIECES = 4096;
 const BYTES_PER_FURTHER_PIECE = 64;
-/** What the body is collected in at first; it grows with what has arrived, and not with what was announced. */
-const FIRST_BYTES = 4096;
 
 const tooLarge = (): LlmcError =>
   new LlmcError("file_too_large", "The request body is too large.", {
@@ -21,25 +21,19 @@ const inTooManyPieces = (): LlmcError =>
     hint: "Send it whole, or in chunks of 64 bytes and more.",
   });
 
-/** Collects the pieces in one buffer, which is all the memory that a body takes. */
+/** Collects the pieces, as long as they are neither too long nor too many. */
 const createCollector = (maxBytes: number, onPiece: (bytes: number) => void) => {
-  let held = Buffer.allocUnsafe(FIRST_BYTES);
-  let [bytes, pieces] = [0, 0];
+  const collected = createByteCollector();
+  let pieces = 0;
   return {
     add: (piece: Buffer): void => {
-      const end = bytes + piece.length;
+      const end = collected.size() + piece.length;
       if (end > maxBytes) throw tooLarge();
       onPiece(piece.length);
       if (++pieces > MAX_PIECES + end / BYTES_PER_FURTHER_PIECE) throw inTooManyPieces();
-      if (end > held.length) {
-        const larger = Buffer.allocUnsafe(Math.max(end, 2 * held.length));
-        held.copy(larger, 0, 0, bytes);
-        held = larger;
-      }
-      piece.copy(held, bytes);
-      bytes = end;
+      collected.add(piece);
     },
-    finish: (): Buffer => held.subarray(0, bytes),
+    finish: collected.take,
   };
 };
 
@@ -78,3 +72,21 @@ export const readBody = (
     };
     request.on("data", onData).on("end", onEnd).on("error", onError);
   });
+
+/** The same; until the body is there, it counts in a budget. */
+export const readBodyWithin = async (
+  budget: ByteBudget,
+  request: IncomingMessage,
+  maxBytes: number,
+): Promise<Buffer> => {
+  let taken = 0;
+  const take = (bytes: number): void => {
+    budget.take(bytes);
+    taken += bytes;
+  };
+  try {
+    return await readBody(request, maxBytes, take);
+  } finally {
+    budget.give(taken);
+  }
+};
