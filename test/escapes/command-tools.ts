@@ -43,7 +43,7 @@ export interface CommandTools extends AsyncDisposable {
   readonly writes: FileWrites;
 }
 
-interface ToolsOptions {
+interface ToolsOptions extends Pick<ReachOptions, "stateFolders" | "stateFiles"> {
   readonly allowlist: readonly string[];
   readonly powers: readonly string[];
   readonly denylist: readonly string[];
@@ -66,6 +66,8 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     gitDirectories: () => options.gitDirectories ?? [],
     withheldFiles: createWithheldFiles(),
     obeyedFiles: createWithheldFiles(),
+    stateFolders: options.stateFolders ?? (() => []),
+    stateFiles: options.stateFiles ?? (() => []),
     ...(options.obeyedPaths === undefined ? {} : { obeyedPaths: options.obeyedPaths }),
   });
   const state = createStateDb({ workspace, userState: USER_STATE, onWarning: () => {} });
