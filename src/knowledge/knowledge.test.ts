@@ -257,7 +257,7 @@ describe("questions: REQ-K3 REQ-K4 REQ-K5", () => {
   test("an answer is made of cited sentences, and what is not there is said not to be", async () => {
     const { engine } = await promoted();
     const answer = await engine.answer({ query: "How long is each backup kept?" }, CALL);
-    expect(answer.text).toContain("Each backup is kept for thirty days. [1]");
+    expect(answer.text).toContain("1> Each backup is kept for thirty days.");
     expect(answer.citations[0]).toMatchObject({ anchor: "docs/backup.md#L1-L2" });
     expect(answer.confidence).toBeGreaterThan(0.5);
     const other = await engine.answer({ query: "Who painted the ceiling of the Sistine Chapel?" }, CALL);
