@@ -3,6 +3,7 @@ import { quoteLines } from "../../base/quote-document.ts";
 import type { Model } from "../../llm/contract.ts";
 import { createPassageEmbedder } from "../search/passage-embedder.ts";
 import type { Evidence } from "../search/search-generation.ts";
+import { parseVersion } from "../versions/semver.ts";
 import { calibrate, confidenceOf, logitOf } from "./confidence.ts";
 import { extractAnswer } from "./extract.ts";
 import { generateAnswer } from "./generate.ts";
@@ -13,7 +14,8 @@ const evidenceOf = (text: string, id: number): Evidence => ({
   generation: {
     id: 1,
     collection: "hand",
-    version: "1.0.0",
+    version: parseVersion("1.0.0"),
+    isImported: false,
     state: "sealed",
     embedder: "e",
     sources: [],
