@@ -46,7 +46,7 @@ export const sandboxSections = [
       "additions",
       "Folders of packages (node_modules, site-packages) that those programs may read and load.",
       {
-        path: true,
+        path: { noEntry: "read by programs that are confined like their callers' commands" },
         shape: {
           pattern: /(?:^|\/)(?:node_modules|site-packages|dist-packages)\/?$/,
           expected: "a folder named node_modules, site-packages or dist-packages",

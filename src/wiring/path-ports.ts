@@ -33,6 +33,8 @@ export interface PathParts {
   readonly writeLocks: WriteLocks;
   readonly managed: ManagedWriters;
   readonly folders: UserFolders;
+  readonly stateFolders: NonNullable<ReachOptions["stateFolders"]>;
+  readonly stateFiles: NonNullable<ReachOptions["stateFiles"]>;
   readonly obeyedPaths: NonNullable<ReachOptions["obeyedPaths"]>;
   readonly waitingModules: () => readonly string[];
   readonly withheldFiles: WithheldFiles;
@@ -63,6 +65,8 @@ export const createPathPorts = (
     denylist: () => tools().denylist_globs,
     startup: () => tools().startup_globs,
     gitDirectories: () => tools().git_directories,
+    stateFolders: parts.stateFolders,
+    stateFiles: parts.stateFiles,
     obeyedPaths: parts.obeyedPaths,
     waitingModules: parts.waitingModules,
     withheldFiles: parts.withheldFiles,

@@ -6,6 +6,7 @@ import { whoOf } from "../core/call-log.ts";
 import type { Caller } from "../core/contract.ts";
 import { newId } from "../host/os/lazy-builtins.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
+import type { OwnWrites } from "../host/reach/own-writes.ts";
 import { createGrep } from "../host/search/search.ts";
 import type { Locks } from "../host/state/locks/locks.ts";
 import type { Generation } from "../llm/contract.ts";
@@ -38,6 +39,7 @@ interface RlmParts extends ModelRecords {
   readonly interpreters: Interpreters;
   readonly log: Log;
   readonly locks: Locks;
+  readonly ownWrites: OwnWrites;
   readonly now: () => number;
   /** What trust in the workspace would change about a refusal, in one sentence. */
   readonly trustHint?: ((key: string, item: string) => string | undefined) | undefined;

@@ -44,7 +44,7 @@ export interface CommandTools extends AsyncDisposable {
   readonly writes: FileWrites;
 }
 
-interface ToolsOptions {
+interface ToolsOptions extends Pick<ReachOptions, "stateFolders" | "stateFiles"> {
   readonly allowlist: readonly string[];
   readonly powers: readonly string[];
   readonly denylist: readonly string[];
@@ -68,6 +68,8 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     withheldFiles: createWithheldFiles(),
     obeyedFiles: createWithheldFiles(),
     obeyedBeside: createObeyedBeside(),
+    stateFolders: options.stateFolders ?? (() => []),
+    stateFiles: options.stateFiles ?? (() => []),
     ...(options.obeyedPaths === undefined ? {} : { obeyedPaths: options.obeyedPaths }),
   });
   const state = createStateDb({ workspace, userState: USER_STATE, onWarning: () => {} });
@@ -101,7 +103,13 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     gate,
     runner,
     access: createAccess(reach),
-    writes: createFileWrites({ reach, userState: USER_STATE, locks, ready: scans.knowObeyed, actor: "commands" }),
+    writes: createFileWrites({
+      reach,
+      userState: USER_STATE,
+      locks,
+      ready: scans.knowObeyed,
+      actor: "commands",
+    }),
     isListed: (program) => options.allowlist.includes(program),
     resolve: (path) => resolve(workspace, path),
     timeouts: () => ({

@@ -47,7 +47,7 @@ test("REQ-I9 while the core is away, lists are those of before, nothing is chang
     // Neither has reached a core: there is nothing whose outcome is unknown.
     expect(failure.meta).not.toHaveProperty("outcome");
     expect(JSON.stringify(failure)).toContain("being started again");
-    expect(JSON.stringify(failure)).toContain("Lists are those of before");
+    expect(JSON.stringify(failure)).toContain("Lists show what the core last reported");
   }
 
   await installation.write("src/serve-core.ts", program);

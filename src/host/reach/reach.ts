@@ -5,6 +5,7 @@ import { compileDenylist, type Denylist, leadingFolders } from "../../policy/den
 import { isInOtherRepository } from "../../policy/other-repositories.ts";
 import {
   insideRoots,
+  isState,
   judgeReal,
   judgeWritten,
   nameBeforeRefusal,
@@ -47,8 +48,11 @@ export interface ReachOptions {
   readonly granted?: GrantedPaths;
   /** Globs of names whose content is withheld. */
   readonly denylist: () => readonly string[];
+  /** What holds state of the server outside its state folder; relative to the workspace or absolute. */
+  readonly stateFolders?: () => readonly string[];
+  readonly stateFiles?: () => readonly string[];
   /** Files and folders that are obeyed, by entry of the table; relative to the workspace or absolute. */
-  readonly obeyedPaths?: () => Partial<ObeyedPaths>;
+  readonly obeyedPaths?: () => Partial<Omit<ObeyedPaths, "state">>;
   /** Folders of modules that the workspace asks for and is not trusted with: protected, but nothing in them is obeyed. */
   readonly waitingModules?: () => readonly string[];
   /** Globs of start-up files. */
@@ -153,10 +157,11 @@ const HOLDS_LINKS: ReadonlySet<ObeyedId> = new Set(["config", "modules", "models
 
 /** What is obeyed, with every name that leads there. */
 const obeyedPathsFor = (
-  options: Pick<ReachOptions, "obeyedPaths" | "waitingModules">,
+  options: Pick<ReachOptions, "stateFolders" | "stateFiles" | "obeyedPaths" | "waitingModules">,
   { workspace }: PathRules,
 ): ObeyedPaths => {
-  const given = { ...NO_OBEYED_PATHS, ...options.obeyedPaths?.() };
+  const state = [...(options.stateFolders?.() ?? []), ...(options.stateFiles?.() ?? [])];
+  const given = { ...NO_OBEYED_PATHS, ...options.obeyedPaths?.(), state };
   const spend = createLinkBudget();
   const absolute = (path: string): string => posix.resolve(workspace, path);
   const namesOf = (paths: readonly string[]): readonly string[] =>
@@ -178,21 +183,27 @@ const obeyedPathsFor = (
   return Object.fromEntries(entries) as Record<ObeyedId, readonly string[]>;
 };
 
-const noGlobs = (): readonly string[] => [];
+const noPaths = (): readonly string[] => [];
 
 export const createReach = (options: ReachOptions): CallerReach => {
   const userDirs = (): readonly string[] =>
     (options.obeyedPaths?.().user ?? []).map((path) => posix.resolve(options.workspace, path));
   const currentRules = createPathRules(options.workspace, options.roots, userDirs, options.granted?.paths);
+  const placed = (paths: readonly string[]): readonly string[] => {
+    const absolute = paths.map((path) => posix.resolve(options.workspace, path));
+    return absolute.filter((path) => !isState(path)).flatMap((path) => [path, realOrFuture(path)]);
+  };
+  const currentFiles = cacheByList(options.stateFiles ?? noPaths, placed);
+  const currentFolders = cacheByList(options.stateFolders ?? noPaths, placed);
   const currentDenylist = cacheByList(options.denylist, compileDenylist);
   const currentSecrets = cacheByList(options.denylist, (globs) =>
     compileDenylist(globs.filter((glob) => !PART_OF_NAME.test(glob))),
   );
-  const currentStartup = cacheByList(options.startup ?? noGlobs, compileDenylist);
-  const currentGit = cacheByList(options.gitDirectories ?? noGlobs, (paths) =>
+  const currentStartup = cacheByList(options.startup ?? noPaths, compileDenylist);
+  const currentGit = cacheByList(options.gitDirectories ?? noPaths, (paths) =>
     paths.map((path) => realOrFuture(posix.resolve(options.workspace, path))),
   );
-  const currentAbove = cacheByList(options.startup ?? noGlobs, (globs) =>
+  const currentAbove = cacheByList(options.startup ?? noPaths, (globs) =>
     compileDenylist(leadingFolders(globs)),
   );
   const locate = options.locate ?? (canLocateByDescriptor() ? createLocateByDescriptor() : locateByName);
@@ -221,6 +232,8 @@ export const createReach = (options: ReachOptions): CallerReach => {
       workspace: rules.workspace,
       roots: [...rules.roots, ...rules.writtenRoots],
       stateDirs,
+      stateFolders: currentFolders(),
+      stateFiles: currentFiles(),
       userDirs,
       get obeyedPaths() {
         obeyedPaths ??= obeyedPathsFor(options, rules);

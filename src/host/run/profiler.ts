@@ -4,7 +4,7 @@ import { withoutCollected, withoutRefusedNames, withoutUnasked } from "../../pol
 import { withoutHeldPaths } from "../../policy/git-held-paths.ts";
 import { type HeldTarget, heldTarget } from "../../policy/git-held-targets.ts";
 import { insideRoots } from "../../policy/paths.ts";
-import { closedFolders } from "../../policy/reach.ts";
+import { closedPaths } from "../../policy/reach.ts";
 import type { LookupBudget } from "../reach/lookup-budget.ts";
 import type { CallerReach, Reach } from "../reach/reach.ts";
 import { type AfterRun, planAfterRun } from "./after-run.ts";
@@ -209,7 +209,7 @@ export const createProfiler = (options: ProfilerOptions) => {
               found,
               obeyedNames,
               roots: gitRoots,
-              stateFolders: closedFolders("commands", reach.reachRules),
+              stateFolders: closedPaths("commands", reach.reachRules),
               writesTracked,
               isGit: git !== undefined,
               managed: options.managed,

@@ -1,6 +1,6 @@
 import { LlmcError } from "../../base/error.ts";
 import { insideRoots } from "../../policy/paths.ts";
-import { closedFolders } from "../../policy/reach.ts";
+import { closedPaths } from "../../policy/reach.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import { createFinders } from "./profiler.ts";
 import { buildProfile } from "./sandbox-profile.ts";
@@ -32,7 +32,7 @@ export const createReadProfiler = ({ reach: source, secretsElsewhere }: ReadProf
   return async (limits: CommandLimits): Promise<SandboxProfile> => {
     const { reach, scan } = scans.now();
     const { roots } = reach.rules;
-    const closed = closedFolders("commands", reach.reachRules);
+    const closed = closedPaths("commands", reach.reachRules);
     if (roots.some((root) => insideRoots(root, closed))) throw isClosed();
     const elsewhere = roots.length === 0 ? [] : await secretsElsewhere();
     const { found } = await scanRoots(scan, roots, elsewhere);

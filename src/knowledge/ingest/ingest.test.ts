@@ -8,6 +8,7 @@ import { createPassageEmbedder } from "../search/passage-embedder.ts";
 import type { Store } from "../store/contract.ts";
 import { createSqlStore } from "../store/sql-store.ts";
 import { createSqliteDriver } from "../store/sqlite-driver.ts";
+import { parseVersion } from "../versions/semver.ts";
 import { ingest } from "./ingest.ts";
 import type { IngestParts } from "./ingest-source.ts";
 
@@ -160,7 +161,7 @@ test("REQ-K1: documents wait for their turn as long as it takes; the parser boun
 
 test("REQ-K1: a version that was begun with another embedder is not continued with this one", async () => {
   const { store, parts, add } = await openParts({ docs: { "a.md": "# A\nText." } });
-  await store.openGeneration("hand", "1.0.0", { embedder: "another", base: undefined });
+  await store.openGeneration("hand", parseVersion("1.0.0"), { embedder: "another", base: undefined });
   await expect(add()).rejects.toMatchObject({
     code: "unavailable",
     hint: expect.stringContaining("--version"),

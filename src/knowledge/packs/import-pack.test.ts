@@ -5,6 +5,7 @@ import { createPassageEmbedder } from "../search/passage-embedder.ts";
 import type { Collection, Store } from "../store/contract.ts";
 import { createSqlStore } from "../store/sql-store.ts";
 import { createSqliteDriver } from "../store/sqlite-driver.ts";
+import { parseVersion } from "../versions/semver.ts";
 import { exportPack } from "./export-pack.ts";
 import { importPack } from "./import-pack.ts";
 
@@ -24,7 +25,10 @@ const openStore = (root = tempWorkspace()): Store => {
 const packOf = async (uris: readonly string[]): Promise<Uint8Array> => {
   const store = openStore();
   await store.createCollection("hand", "");
-  const made = await store.openGeneration("hand", "1.0.0", { embedder: embedder.id, base: undefined });
+  const made = await store.openGeneration("hand", parseVersion("1.0.0"), {
+    embedder: embedder.id,
+    base: undefined,
+  });
   for (const uri of uris)
     await store.addDocument(
       made.id,

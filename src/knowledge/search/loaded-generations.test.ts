@@ -5,6 +5,7 @@ import { hashTerm, packTerms } from "../../retrieve/terms/packed-terms.ts";
 import type { Collection, Generation, Store } from "../store/contract.ts";
 import { createSqlStore } from "../store/sql-store.ts";
 import { createSqliteDriver } from "../store/sqlite-driver.ts";
+import { parseVersion } from "../versions/semver.ts";
 import { createLoadedGenerations } from "./loaded-generations.ts";
 import { openIndex } from "./stored-index.ts";
 
@@ -32,7 +33,7 @@ const term = (text: string): Uint8Array =>
 
 /** A version with passages of one term each. */
 const addVersion = async (store: Store, version: string, uris: readonly string[]): Promise<Generation> => {
-  const made = await store.openGeneration("hand", version, { embedder: "e", base: undefined });
+  const made = await store.openGeneration("hand", parseVersion(version), { embedder: "e", base: undefined });
   for (const uri of uris)
     await store.addDocument(
       made.id,

@@ -81,7 +81,7 @@ export const createSqlStore = ({ driver, workspace, now }: SqlStoreOptions): Sto
       header: (generation) => read(() => indexes.readIndexHeader(generation)),
       part: (generation, section, piece) => read(() => indexes.readIndexPart(generation, section, piece)),
     },
-    questions: (name) => read(() => collections.readQuestions(name)),
+    questions: (name, generation) => read(() => collections.readQuestions(name, generation)),
     saveQuestions: (name, questions) => write(() => collections.saveQuestions(name, questions)),
     hold: (generation, holder, untilMs) => write(() => garbage.hold(generation, holder, untilMs)),
     release: (generation, holder) => write(() => garbage.release(generation, holder)),

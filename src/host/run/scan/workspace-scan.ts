@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../../../base/error.ts";
 import { GIT_NAME, isHeadName, looksLikeGitDirectory } from "../../../policy/git-directory.ts";
 import { isState, nameBeforeRefusal } from "../../../policy/paths.ts";
-import { closedFolders, isConfigName } from "../../../policy/reach.ts";
+import { closedPaths, isConfigName } from "../../../policy/reach.ts";
 import { systemPath } from "../../reach/byte-path.ts";
 import { identify } from "../../reach/identity.ts";
 import type { SeenEntries } from "../../reach/obeyed-beside.ts";
@@ -87,7 +87,7 @@ const indexFolders = ({
   hasWithheldName,
   isAboveStartup,
 }: Reach): FolderIndex<Finding> => {
-  const closed = new Set(closedFolders("commands", reachRules));
+  const closed = new Set(closedPaths("commands", reachRules));
   return createFolderIndex<Finding>({
     roots: rules.roots,
     classifyFolder: (path, entries) => {
