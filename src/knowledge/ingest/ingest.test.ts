@@ -171,3 +171,14 @@ test("REQ-K1: a version that was begun with another embedder is not continued wi
   });
   expect((await add({}, "1.1.0")).added).toEqual(["docs/a.md"]);
 });
+
+test("REQ-K1: names that differ only in an escape are two documents, and nothing changes when they are read again", async () => {
+  const { store, add } = await openParts({
+    docs: { "a\nb.md": "# One\nalpha", "a%0Ab.md": "# Two\nbeta", "50%.md": "# Three\ngamma" },
+  });
+  const uris = ["docs/50%.md", "docs/a%0Ab.md", "docs/a%250Ab.md"];
+  expect((await add()).added).toEqual(uris);
+  expect(await add()).toMatchObject({ added: [], changed: [], removed: [], unchanged: 3 });
+  const documents = await store.documents(await generationOf(store));
+  expect(documents.map(({ uri }) => uri).toSorted()).toEqual(uris);
+});

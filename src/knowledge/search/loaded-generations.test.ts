@@ -248,6 +248,23 @@ describe("a stored index", () => {
     );
   };
 
+  test("that cannot be saved is searched all the same, and somebody is told why: REQ-K9", async () => {
+    const store = openStore();
+    await store.createCollection("hand", "");
+    const generation = await addVersion(store, "1.0.0", ["a.py"]);
+    const told: unknown[] = [];
+    const full = new Error("the disk is full");
+    for (const method of ["add", "begin"] as const) {
+      const indexes = { ...store.indexes, [method]: () => Promise.reject(full) };
+      const opened = await openIndex({ ...store, indexes }, generation, DIMENSIONS, method, (error) => {
+        told.push(error);
+      });
+      expect(opened?.arrays.ids).toHaveLength(1);
+    }
+    expect(told).toEqual([full, full]);
+    await store.close();
+  });
+
   test("is what was built, with the language of most documents; a damaged one is built again: REQ-K9", async () => {
     const store = openStore();
     await store.createCollection("hand", "");
