@@ -121,6 +121,18 @@ describe("an import of a pack: REQ-K8", { timeout: 30_000 }, () => {
     await second.close();
   });
 
+  test("that fails before it has begun leaves no collection", async () => {
+    const pack = await packOf(["a.md"]);
+    const store = openStore();
+    const { openGeneration } = store;
+    Object.assign(store, { openGeneration: () => Promise.reject(new Error("the disk is full")) });
+    await expect(importPack(store, embedder, { bytes: pack })).rejects.toThrow("the disk is full");
+    expect(await store.collections()).toEqual([]);
+    Object.assign(store, { openGeneration });
+    expect(await importPack(store, embedder, { bytes: pack })).toMatchObject({ documents: 1 });
+    await store.close();
+  });
+
   test("that fails leaves nothing, and one whose traces cannot be removed says why it failed all the same", async () => {
     const pack = await packOf(["a.md", "b.md"]);
     const store = openStore();

@@ -252,16 +252,16 @@ describe("a stored index", () => {
     const store = openStore();
     await store.createCollection("hand", "");
     const generation = await addVersion(store, "1.0.0", ["a.py"]);
-    const told: unknown[] = [];
+    const reasons: unknown[] = [];
     const full = new Error("the disk is full");
     for (const method of ["add", "begin"] as const) {
       const indexes = { ...store.indexes, [method]: () => Promise.reject(full) };
       const opened = await openIndex({ ...store, indexes }, generation, DIMENSIONS, method, (error) => {
-        told.push(error);
+        reasons.push(error);
       });
       expect(opened?.arrays.ids).toHaveLength(1);
     }
-    expect(told).toEqual([full, full]);
+    expect(reasons).toEqual([full, full]);
     await store.close();
   });
 

@@ -1,13 +1,13 @@
 import { LlmcError } from "../../base/error.ts";
 import type { VersionLabel } from "../versions/semver.ts";
 import {
-  adoptQuestions,
   bumpRevision,
   collectionId,
   collectionOf,
   noGeneration,
   readGeneration,
 } from "./collections-queries.ts";
+import { adoptQuestions } from "./questions-queries.ts";
 import { first, numberOf, type Query, rows } from "./statements.ts";
 
 export function* promote(generation: number): Query<void> {
