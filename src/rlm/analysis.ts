@@ -17,7 +17,7 @@ const timedOut = (timeoutMs: number): LlmcError =>
   });
 
 const neverStarted = (timeoutMs: number): LlmcError =>
-  new LlmcError("timeout", `Other programs ran for all of the ${timeoutMs / 1000} s of the analysis.`, {
+  new LlmcError("timeout", `Other analyses ran for all of the ${timeoutMs / 1000} s of this one.`, {
     hint: "Try again when they have ended; the operator's limit is mcp.code_execution.max_programs.",
   });
 

@@ -57,7 +57,7 @@ export interface Progress {
 export interface AnalysisParts {
   /** Opens a model after policy and egress have agreed; throws otherwise. */
   readonly open: (model: string) => Promise<Model>;
-  /** Of the caller: interpreters are counted with its programs. */
+  /** Of the caller, among all analyses. */
   readonly turns: Pick<Turns, "take" | "tryTake" | "give">;
   readonly openGuest: (language: GuestLanguage, memoryBytes: number) => Promise<Guest>;
   readonly grep: GrepText;

@@ -14,7 +14,7 @@ export const noPython = (): LlmcError =>
 export interface Interpreters {
   /** Throws where nothing may run on this machine. */
   check(): Promise<void>;
-  /** Whoever opens one has a turn: interpreters are counted with the programs of their principal. */
+  /** Whoever opens one has a turn: those of one principal are as many as its programs may be. */
   turnsOf(principal: string): Turns;
   open(language: Language, memoryBytes: number): Promise<Guest>;
   close(): Promise<void>;

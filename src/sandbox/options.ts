@@ -25,7 +25,7 @@ export const sandboxSections = [
       1,
       100,
       "more",
-      "Programs and analyses of one principal that run at once; others wait. One more runs for somebody else.",
+      "Programs of one principal that run at once, and as many analyses; others wait. One more of each runs for somebody else.",
     ),
     max_sessions: whole(
       4,

@@ -170,7 +170,7 @@ const createSessions = (settings: () => PoolSettings) => {
   };
 };
 
-/** The turns of everything that runs programs: those of `execute_code` and analyses. */
+/** The turns of programs, or of analyses. */
 export const createProgramQueue = (settings: () => Pick<PoolSettings, "maxPrograms">): BoundedQueue =>
   createBoundedQueue(() => {
     const { maxPrograms } = settings();

@@ -70,8 +70,12 @@ export const createProgramEngine = (
     return [createQuickJsRunner(parts), ...pythonRunner(userState, parts)];
   };
   const runners = runnersWith(memoryBytes);
-  const queue = createProgramQueue(() => ({ maxPrograms: settings().max_programs }));
-  const interpreters = createInterpreters({ runners: (bytes) => runnersWith(() => bytes), queue });
+  // A queue for each of the two: an analysis takes minutes, and programs do not wait behind it.
+  const openQueue = () => createProgramQueue(() => ({ maxPrograms: settings().max_programs }));
+  const interpreters = createInterpreters({
+    runners: (bytes) => runnersWith(() => bytes),
+    queue: openQueue(),
+  });
   const packages = () => settings().native_packages.map((path) => resolve(root, path));
   const reach = createReach({
     workspace: root,
@@ -84,7 +88,7 @@ export const createProgramEngine = (
   const profileOf = createReadProfiler({ reach, secretsElsewhere });
   const native = createNativeRunners(memoryBytes, { closed, packages, profileOf });
   const programs = createPrograms({
-    queue,
+    queue: openQueue(),
     runners: () => [...native.of(settings().native_languages), ...runners],
     newId,
     settings: () => {
