@@ -9,6 +9,7 @@ import { createWithheldFiles } from "../host/reach/withheld-files.ts";
 import type { LiveWriters } from "../host/run/live-writers.ts";
 import { type CommandStarter, createCommandRunner, type RunnerOptions } from "../host/run/runner.ts";
 import { showQuarantined } from "../host/run/scan/quarantined.ts";
+import { removeAbandonedFolders } from "../host/run/tiers/server-folder.ts";
 import { createManagedWriters } from "../host/run/write-locks/managed-writers.ts";
 import { createWriteLocks } from "../host/run/write-locks/write-locks.ts";
 import { readOperatorWrite } from "../host/trust/operator-writes.ts";
@@ -205,6 +206,8 @@ const openRunner = (
 export const createEngines = async (parts: EngineParts) => {
   const { root, config, folders, log } = parts;
   const { state, locks, usage, now } = openState(parts);
+  // Nobody waits for it: the next start goes on with what it did not get done.
+  void removeAbandonedFolders().catch(() => {});
   const runner = openRunner(parts, () => ({ ...closedToPrograms([main]), roots: [] }));
   const withheldFiles = createWithheldFiles();
   const { main, linux, outside } = createBothPathPorts({
