@@ -22,7 +22,7 @@ import { createCommandEnvelope } from "./envelope-wiring.ts";
 import { createKnowledgeEngine, type KnowledgeWiring } from "./knowledge-wiring.ts";
 import { currentPort } from "./lazy-port.ts";
 import { openState } from "./open-state.ts";
-import { createPathPorts, type PathParts, type PathPorts } from "./path-ports.ts";
+import { createPathPorts, type PathParts, type PathPorts, secretsOf } from "./path-ports.ts";
 import { policyPaths } from "./policy-texts.ts";
 import { createProgramEngine } from "./programs-wiring.ts";
 import { createRetrieval } from "./retrieval-wiring.ts";
@@ -258,10 +258,7 @@ export const createEngines = async (parts: EngineParts) => {
     userState: folders.state,
     closed: () => closedToPrograms([main, linux()]),
     obeyedPaths: () => obeyedPaths(parts),
-    secretsElsewhere: async () => {
-      const all = [...new Set([main, linux()])];
-      return (await Promise.all(all.map(({ secrets }) => secrets()))).flat();
-    },
+    secretsElsewhere: () => secretsOf([main, linux()]),
   });
   const rlm = openRlm({ ...parts, userState: folders.state, interpreters, locks });
   await recover(writing, log);
