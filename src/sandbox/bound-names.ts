@@ -2,7 +2,7 @@ import { firstBytes } from "../base/utf8.ts";
 import type { CallRecord, ProgramResult } from "./contract.ts";
 
 /** Stands in the records of calls for names that did not fit. */
-export const FURTHER_NAMES = "(further names)";
+const FURTHER_NAMES = "(further names)";
 
 type Shown = Pick<ProgramResult, "output" | "outputCut" | "files" | "filesCut" | "calls">;
 

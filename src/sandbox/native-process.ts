@@ -83,6 +83,7 @@ export const createNativeSandbox = ({
         dataBytes: reservedBytes,
         processes: MAX_PROCESSES,
         fileBytes: MAX_FILE_BYTES,
+        filesAreMemory: true,
       };
       const reading = await profileOf(limits);
       const profile = { ...reading, readableRoots: [...readable, ...(reading.readableRoots ?? [])] };

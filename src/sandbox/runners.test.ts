@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   linkSync,
   mkdirSync,
@@ -9,9 +10,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { tempWorkspace } from "../../test/app.ts";
 import { USER_STATE } from "../../test/user-state.ts";
 import { createCacheFile } from "../host/own-files/cache-file.ts";
@@ -360,10 +362,15 @@ describe.each(["bubblewrap", "landlock"] as const)("real interpreters in %s", (t
     const parts = { sandbox: nativeSandbox(folders, { tiers: [tier] }, secrets), memoryBytes };
     return [createNodeRunner(parts), createSystemPythonRunner(parts)] as const;
   };
-  const runIn = async (runner: Runner, language: Language, code: string): Promise<ProgramResult> => {
+  const runIn = async (
+    runner: Runner,
+    language: Language,
+    code: string,
+    limits = LIMITS,
+  ): Promise<ProgramResult> => {
     const guest = await runner.start();
     onTestFinished(() => guest.kill());
-    return guest.run({ language, code, inputs: "{}", limits: LIMITS }, answers, never);
+    return guest.run({ language, code, inputs: "{}", limits }, answers, never);
   };
 
   test("FAIL-D5 a file that a program has made unreadable is left out, and the program ends", async () => {
@@ -475,6 +482,40 @@ def opens(path):
     );
     expect([error, result]).toEqual([undefined, "[false, false, true, true]"]);
   });
+
+  test("FAIL-G2 REQ-E3 what they write is bounded together, and gone when they have ended", async () => {
+    vi.stubEnv("TMPDIR", tempWorkspace());
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const [node, python] = runnersWith([]);
+    const patient = { ...LIMITS, timeoutMs: 150_000, cpuMs: 150_000 };
+    const inNode = await runIn(
+      node,
+      "javascript",
+      `const fs = require("node:fs"), bytes = Buffer.alloc(8 << 20, 1);
+for (let n = 0; ; n++) fs.writeFileSync("f" + n, bytes);`,
+      patient,
+    );
+    const small = 'n = 0\nwhile True:\n  n += 1\n  with open(f"f{n}", "wb") as f: f.write(bytes(16384))';
+    const inPython = await runIn(python, "python", small, patient);
+    const isFull = tier === "bubblewrap";
+    const ended = isFull ? { message: expect.stringMatching(/ENOSPC|No space/) } : { ended: "memory" };
+    for (const { error } of [inNode, inPython]) expect(error).toMatchObject(ended);
+    if (isFull) return;
+    const nameless = 'import os\nkept = []\nfor n in range(100):\n  f = open("f", "w+b")\n';
+    const write = '  f.write(bytes(8 << 20))\n  f.flush()\n  os.unlink("f")\n';
+    const map = `  assert libc.mmap(None, 4096, 1, 1, f.fileno(), 0) != ctypes.c_void_p(-1).value\n  f.close()\n`;
+    const libc = "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.mmap.restype = ctypes.c_void_p\n";
+    const wait = "import time\ntime.sleep(140)";
+    for (const code of [
+      `${nameless}${write}  kept.append(f)\n${wait}`,
+      `${libc}${nameless}${write}${map}${wait}`,
+    ])
+      expect((await runIn(python, "python", code, patient)).error).toMatchObject({ ended: "memory" });
+    const hide =
+      'import array, socket\na, b = socket.socketpair()\na.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1]))])';
+    expect((await runIn(python, "python", hide)).error).toMatchObject({ name: "PermissionError" });
+    expect(execFileSync("du", ["-sk", tmpdir()], { encoding: "utf8" })).toMatch(/^\d{1,3}\t/);
+  }, 300_000);
 
   test("FAIL-G2 REQ-E3 of packages they see what a command would: no secrets under any name, no state", async () => {
     const root = tempWorkspace({

@@ -8,6 +8,7 @@ import { createWithheldFiles } from "../host/reach/withheld-files.ts";
 import type { LiveWriters } from "../host/run/live-writers.ts";
 import { type CommandStarter, createCommandRunner, type RunnerOptions } from "../host/run/runner.ts";
 import { showQuarantined } from "../host/run/scan/quarantined.ts";
+import { removeAbandonedFolders } from "../host/run/tiers/server-folder.ts";
 import { createManagedWriters } from "../host/run/write-locks/managed-writers.ts";
 import { createWriteLocks } from "../host/run/write-locks/write-locks.ts";
 import { readOperatorWrite } from "../host/trust/operator-writes.ts";
@@ -21,7 +22,7 @@ import { createCommandEnvelope } from "./envelope-wiring.ts";
 import { createKnowledgeEngine, type KnowledgeWiring } from "./knowledge-wiring.ts";
 import { currentPort } from "./lazy-port.ts";
 import { openState } from "./open-state.ts";
-import { createPathPorts, type PathParts, type PathPorts } from "./path-ports.ts";
+import { createPathPorts, type PathParts, type PathPorts, secretsOf } from "./path-ports.ts";
 import { policyPaths } from "./policy-texts.ts";
 import { createProgramEngine } from "./programs-wiring.ts";
 import { createRetrieval } from "./retrieval-wiring.ts";
@@ -204,6 +205,8 @@ const openRunner = (
 export const createEngines = async (parts: EngineParts) => {
   const { root, config, folders, log } = parts;
   const { state, locks, usage, now } = openState(parts);
+  // Nobody waits for it: the next start goes on with what it did not get done.
+  void removeAbandonedFolders().catch(() => {});
   const runner = openRunner(parts, () => ({ ...closedToPrograms([main]), roots: [] }));
   const withheldFiles = createWithheldFiles();
   const ownWrites = createOwnWrites((path) => readOperatorWrite(folders.state, path));
@@ -257,10 +260,7 @@ export const createEngines = async (parts: EngineParts) => {
     userState: folders.state,
     closed: () => closedToPrograms([main, linux()]),
     obeyedPaths: () => obeyedPaths(parts),
-    secretsElsewhere: async () => {
-      const all = [...new Set([main, linux()])];
-      return (await Promise.all(all.map(({ secrets }) => secrets()))).flat();
-    },
+    secretsElsewhere: () => secretsOf([main, linux()]),
   });
   const rlm = openRlm({ ...parts, userState: folders.state, interpreters, locks, ownWrites });
   await recover(writing, log);

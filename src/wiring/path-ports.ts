@@ -154,3 +154,6 @@ export const createPathPorts = (
 };
 
 export type PathPorts = ReturnType<typeof createPathPorts>;
+
+export const secretsOf = async (all: readonly PathPorts[]): Promise<readonly string[]> =>
+  (await Promise.all([...new Set(all)].map(({ secrets }) => secrets()))).flat();

@@ -171,6 +171,8 @@ const landlockRules = ({ pid, abi, network }: LandlockGaps, noFork: boolean): Ru
   // With a path of NULL it is about an open descriptor; else it reaches any file of the user.
   rules.set("utimensat", refusePointer(1));
   if (!network) rules.set("socket", [give(EACCES)]);
+  // A file that waits in a message to oneself has neither a name nor a descriptor, so nobody could count it.
+  if (!network && noFork) for (const name of ["sendmsg", "sendmmsg"] as const) rules.set(name, [give(EPERM)]);
   rules.set("prlimit64", [
     load(argument(0)),
     ...unless(JUMP_EQUAL, 0, [give(EPERM)]),
