@@ -88,4 +88,36 @@ describe.each(ofThisKernel)("FAIL-J3 REQ-D24 what git obeys and nobody can read 
     }
     expect(await commands.use("run_cmd", "cp evil.sh sub/b.sh")).toContain('"exit_code":0');
   });
+
+  test.each([
+    ["that was seen open", true],
+    ["that was closed from the beginning", false],
+  ])("a repository in a folder %s: nothing is written where it may lead", async (_what, isSeen) => {
+    await using workspace = await createWorkspace({
+      "top/sub/a.txt": "a",
+      "hk/pre-commit": "old",
+      "cfg/inc.cfg": "[user]\n",
+      "evil.sh": "evil",
+      "out/x": "",
+    });
+    const { root } = workspace;
+    const sub = join(root, "top/sub");
+    git(sub, "init", "-q");
+    git(sub, "config", "core.hooksPath", "../../hk");
+    git(sub, "config", "include.path", "../../../cfg/inc.cfg");
+    await using commands = tools(setting, root);
+    // What root closes is open to it all the same; then what is obeyed is held as always.
+    if (isSeen) expect(await commands.use("run_cmd", "cp evil.sh out/a")).toContain('"exit_code":0');
+    chmodSync(join(root, "top"), 0);
+    const answers = [await outcomeOf(commands.writes.rewrite("cfg/inc.cfg", EVIL))];
+    if (setting.tier !== "plain")
+      for (const target of ["cfg/inc.cfg", "hk/pre-commit", "hk/commit-msg"])
+        answers.push(await outcomeOf(commands.use("run_cmd", `cp evil.sh ${target}`)));
+    chmodSync(join(root, "top"), 0o755);
+    expect(existsSync(join(sub, ".git/HEAD"))).toBe(true);
+    expect(readFileSync(join(root, "hk/pre-commit"), "utf8"), answers.join("\n")).toBe("old");
+    expect(existsSync(join(root, "hk/commit-msg")), answers.join("\n")).toBe(false);
+    expect(readFileSync(join(root, "cfg/inc.cfg"), "utf8"), answers.join("\n")).toBe("[user]\n");
+    expect(await commands.use("run_cmd", "cp evil.sh out/b")).toContain('"exit_code":0');
+  });
 });

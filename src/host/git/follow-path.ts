@@ -47,8 +47,8 @@ interface Followed {
 interface WalkOptions {
   /** A real path, which the path is relative to. */
   readonly from?: string;
-  /** Called at every part of the path and of the links on the way. */
-  readonly onStep?: (steps: number) => void;
+  /** Called before each question to the system, with the path that it is about. */
+  readonly onQuestion?: (path: string) => void;
 }
 
 /**
@@ -59,16 +59,21 @@ interface WalkOptions {
 export const follow = (
   path: string,
   allowed: "steady link" | "any link" = "steady link",
-  { from = "/", onStep }: WalkOptions = {},
+  { from = "/", onQuestion }: WalkOptions = {},
 ): Followed => {
   const links: string[] = [];
   let here = path.startsWith("/") ? "/" : from;
   const parts = path.split("/").reverse();
   while (parts.length > 0) {
     const part = parts.pop() as string;
-    onStep?.(1);
     if (part === "" || part === ".") continue;
-    const next = posix.join(here, part);
+    // What is above a folder that was reached is a folder, too.
+    if (part === "..") {
+      here = posix.dirname(here);
+      continue;
+    }
+    const next = here === "/" ? `/${part}` : `${here}/${part}`;
+    onQuestion?.(next);
     if (OF_THE_PROCESS.test(next)) throw unfollowable(path);
     const entry = allowed === "steady link" ? obeyedEntry(next) : entryAt(next);
     // What is closed to us is closed to a command that is given its path, too.

@@ -5,7 +5,7 @@ import { tempWorkspace } from "../../../test/app.ts";
 import { commonDirOf, gitDirOf } from "./git-dir.ts";
 import { obeyedElsewhere } from "./obeyed-elsewhere.ts";
 
-const LINES = 40_000;
+const LINES = 15_000;
 const many = (line: (at: number) => string): string =>
   Array.from({ length: LINES }, (_, at) => line(at)).join("\n");
 

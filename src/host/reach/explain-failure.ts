@@ -30,6 +30,12 @@ export const translate = (error: unknown, requestedPath: string, hint?: string):
         hint: "Its mode or owner would have to change.",
         cause: error,
       });
+    case "EAGAIN":
+      // Only a lease makes opening without waiting fail like this.
+      return new LlmcError("busy", `Another program holds ${quoted} under a lease.`, {
+        hint: "Try again in a moment: the system takes a lease away after 45 seconds.",
+        cause: error,
+      });
     case "ENAMETOOLONG":
       return new LlmcError("path_denied", `${quoted} is too long for this disk.`, { cause: error });
     default:

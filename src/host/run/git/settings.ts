@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { quoteForMessage } from "../../../base/text.ts";
 import { isHarmlessSetting, isOverridden, switchedOff } from "../../../policy/git-settings.ts";
-import { settingsOf } from "../../git/files.ts";
+import { refusedRepository, settingsOf } from "../../git/files.ts";
 import { commonDirOf, gitDirOf } from "../../git/git-dir.ts";
 import { type InnerDirectories, submodulesOf, workTreesOf } from "../../git/inner-directories.ts";
 import { isThere } from "../../git/obeyed-files.ts";
@@ -77,7 +77,11 @@ export interface ProgramsOff {
   readonly doubt: string | undefined;
 }
 
+/** More than anybody has. Each is handed to git in its environment, and git compares each with all. */
+const MAX_SWITCHED_OFF = 1000;
+
 const UNREAD = "settings of one inside it cannot be read";
+const SHORTEN = "The user can shorten its configuration, or run git by hand.";
 const UNRESOLVED = "it is not clear where a .git inside it leads";
 
 const doubtOf = (key: string): string => `its setting ${quoteForMessage(key)} is not known to be harmless`;
@@ -98,11 +102,14 @@ export const programsOff = ({ folders, workTrees, unknown }: GitDirectories): Pr
     all.find(({ key, value }) => !isOverridden(key) && !isHarmlessSetting(key, value)) ??
     borrowed.flatMap((settings) => settings ?? []).find(({ key, value }) => !isHarmlessSetting(key, value));
   const isUnread = [...known, ...borrowed].includes(undefined);
+  const settings = [...new Set(all.map(({ key }) => key))].flatMap((key) => {
+    const off = switchedOff(key);
+    return off === undefined ? [] : [[key, off] as const];
+  });
+  if (settings.length > MAX_SWITCHED_OFF)
+    throw refusedRepository(`more than ${MAX_SWITCHED_OFF} of its settings name programs`, SHORTEN);
   return {
-    settings: [...new Set(all.map(({ key }) => key))].flatMap((key) => {
-      const off = switchedOff(key);
-      return off === undefined ? [] : [[key, off] as const];
-    }),
+    settings,
     doubt: isUnread
       ? UNREAD
       : unknown.length > 0

@@ -13,7 +13,7 @@ import { filterInTurns } from "./filter-in-turns.ts";
 import { findRedirected, type ObeyedName } from "./obeyed-names.ts";
 import { openBelow, quarantine, restoreBelow } from "./quarantine.ts";
 import type { Quarantined } from "./quarantined.ts";
-import { type Finding, headsIn, type WorkspaceScan } from "./workspace-scan.ts";
+import { type Finding, headsIn, judgeable, type WorkspaceScan } from "./workspace-scan.ts";
 
 /** A start-up folder with more files was not written by file tools. */
 const MAX_STARTUP_FILES = 200;
@@ -223,7 +223,7 @@ const quarantinePlanted = async (options: NewFindingsOptions): Promise<readonly 
   const renamedUnseen = new Set<string>();
   let wasFlooded = false;
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const found = await (phase === "running" ? scan.current() : scan.again());
+    const found = judgeable(await (phase === "running" ? scan.current() : scan.again()));
     const fresh = await filterInTurns(
       found,
       (finding) => isNew(finding) && !renamedUnseen.has(finding.identity),
@@ -273,7 +273,7 @@ const unclearStartups = async (options: NewFindingsOptions): Promise<readonly Qu
   if (options.phase !== "long run ended" || options.writesTracked) return [];
   const isNew = newSince(options.before, options.roots);
   const unclear = await filterInTurns(
-    await options.scan.current(),
+    judgeable(await options.scan.current()),
     (finding) => finding.kind === "startup" && isNew(finding) && !isNotOfCommand(finding.path, options),
   );
   return unclear.map(({ path }) => ({ kind: "new start-up file", path: path.toWellFormed() }));

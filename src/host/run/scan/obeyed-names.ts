@@ -1,6 +1,7 @@
 import { insideRoots } from "../../../policy/paths.ts";
 import { resolveTarget } from "../../git/follow-path.ts";
 import { type ObeyedElsewhere, obeyedElsewhere, repositoriesAbove } from "../../git/obeyed-elsewhere.ts";
+import { refuseOwnClosed } from "../../reach/closed-folders.ts";
 import { filesOfManyNames } from "./other-names.ts";
 import type { Finding } from "./workspace-scan.ts";
 
@@ -15,6 +16,7 @@ export const obeyedNamesOf = (
   roots: readonly string[],
 ): readonly ObeyedName[] => {
   const repositories = findings.filter(({ kind }) => kind === "git").map(({ path }) => path);
+  refuseOwnClosed(findings.filter(({ kind }) => kind === "closed").map(({ path }) => path));
   return [
     ...obeyedElsewhere([...repositoriesAbove(roots), ...repositories]),
     ...findings.flatMap(({ kind, path, isLink }): readonly ObeyedName[] => {

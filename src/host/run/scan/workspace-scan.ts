@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../../../base/error.ts";
+import { isBelowOneOf } from "../../../base/paths.ts";
 import { GIT_NAME, isHeadName, looksLikeGitDirectory } from "../../../policy/git-directory.ts";
 import { isState, nameBeforeRefusal } from "../../../policy/paths.ts";
 import { closedPaths, isConfigName } from "../../../policy/reach.ts";
@@ -10,7 +11,8 @@ import { identify } from "../../reach/identity.ts";
 import type { SeenEntries } from "../../reach/obeyed-beside.ts";
 import type { CallerReach, Reach } from "../../reach/reach.ts";
 import { SYSTEM_FOLDERS } from "../tiers/system-folders.ts";
-import { createFolderIndex, type Entry, type FolderIndex } from "./folder-index.ts";
+import { createFolderIndex, type FolderIndex } from "./folder-index.ts";
+import type { Entry } from "./read-folder.ts";
 
 /** Something in the roots that the reach table covers, recognised by its name or by its content. */
 export interface Finding {
@@ -64,6 +66,12 @@ export const findingOf = (kind: Finding["kind"], path: string, isLink = false): 
   isLink,
   identity: identityAt(path),
 });
+
+/** Of what lies in a closed folder, only what it was is known: it is judged when the folder has been opened. */
+export const judgeable = (found: readonly Finding[]): readonly Finding[] => {
+  const closed = new Set(found.filter(({ kind }) => kind === "closed").map(({ path }) => path));
+  return closed.size === 0 ? found : found.filter(({ path }) => !isBelowOneOf(path, closed));
+};
 
 /** What is called HEAD in a folder, in any letters. */
 export const headsIn = (folder: string): readonly string[] => {
@@ -179,6 +187,7 @@ export const secretsIn = (found: readonly Finding[]): readonly string[] =>
 export const obeyedBesideOf = (found: readonly Finding[]): SeenEntries => ({
   repositories: found.filter(({ kind }) => kind === "git").map(({ path }) => path),
   configLinks: found.filter(({ kind, isLink }) => kind === "config" && isLink).map(({ path }) => path),
+  closed: found.filter(({ kind }) => kind === "closed").map(({ path }) => path),
 });
 
 /**
