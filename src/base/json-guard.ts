@@ -126,34 +126,34 @@ const checkValue = (value: unknown): number => {
   return 0;
 };
 
-export interface Weighed {
+export interface Measured {
   readonly value: unknown;
   /** About how much memory it takes besides its text. */
-  readonly weight: number;
+  readonly extraBytes: number;
 }
 
-const parseAndWeigh = (text: string): Weighed => {
+const parseMeasured = (text: string): Measured => {
   const { colons, marks } = scan(text);
   const value = parse(text);
   // JSON.parse keeps the last of two equal keys; another parser may use the first.
   if (checkValue(value) !== colons) refuse("A key appears twice in one object.");
-  return { value, weight: marks * MARK_BYTES };
+  return { value, extraBytes: marks * MARK_BYTES };
 };
 
 /** Parses untrusted JSON, or throws `invalid_args` with a short reason that never quotes the input. */
-export const parseGuarded = (text: string): unknown => parseAndWeigh(text).value;
+export const parseGuarded = (text: string): unknown => parseMeasured(text).value;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** The same for bytes, where what many of them come to has to be bounded, too. */
-export const weighGuardedBytes = (bytes: Uint8Array): Weighed => {
+export const parseMeasuredBytes = (bytes: Uint8Array): Measured => {
   let text: string;
   try {
     text = utf8.decode(bytes);
   } catch {
     return refuse("Not valid UTF-8.");
   }
-  return parseAndWeigh(text);
+  return parseMeasured(text);
 };
 
-export const parseGuardedBytes = (bytes: Uint8Array): unknown => weighGuardedBytes(bytes).value;
+export const parseGuardedBytes = (bytes: Uint8Array): unknown => parseMeasuredBytes(bytes).value;

@@ -20,7 +20,7 @@ import type { Proxies } from "./middleware/client-address.ts";
 import { createErrorHandler, renderParserError, unsupported } from "./requests/errors.ts";
 import { createInFlightRequests, type InFlightRequests } from "./requests/in-flight.ts";
 import type { HttpInput } from "./requests/input.ts";
-import { callerOf } from "./requests/origin.ts";
+import { callerOf, correlationIdOf } from "./requests/origin.ts";
 import { targetOf } from "./requests/target.ts";
 import { type AgentPort, addAgentRoute } from "./routes/agent.ts";
 import type { RouteContext } from "./routes/context.ts";
@@ -75,16 +75,10 @@ export interface HttpServer {
 /** The status in the metrics for a request whose client left before the answer. It is never sent. */
 const CLIENT_GONE = 499;
 
-/** Other ids are replaced by one of ours. */
-const CORRELATION_ID = /^[A-Za-z0-9._-]{8,64}$/;
-
-const givenId = (...candidates: readonly unknown[]): string | undefined =>
-  candidates.find((id): id is string => typeof id === "string" && CORRELATION_ID.test(id));
-
 const createFastify = (parts: HttpParts): FastifyInstance =>
   fastify({
     serverFactory: parts.serverFactory,
-    genReqId: ({ headers }) => givenId(headers["x-correlation-id"], headers["x-request-id"]) ?? parts.newId(),
+    genReqId: ({ headers }) => correlationIdOf(headers) ?? parts.newId(),
     requestIdHeader: false,
     rewriteUrl: targetOf,
     routerOptions: { ignoreTrailingSlash: false },

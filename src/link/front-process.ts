@@ -33,6 +33,8 @@ export interface FrontParts {
   readonly lines: ClientLines;
   /** Starts the program; `front` counts them. */
   readonly start: (front: number) => Promise<FrontChild>;
+  /** Bytes of lines that a front has at once, unless one line is longer; left out where it gets none. */
+  readonly maxGivenBytes?: () => number;
   /** What a front learns when it starts, in JSON. */
   readonly hello: (front: number) => string;
   /** What it may answer without the core, if that is known, in JSON. */

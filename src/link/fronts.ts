@@ -38,13 +38,14 @@ export class Fronts {
 
   constructor(parts: FrontParts) {
     this.#parts = parts;
-    this.#feed = createLineFeed(
-      parts.lines,
-      () => this.#active !== undefined,
-      (line) => {
+    this.#feed = createLineFeed({
+      lines: parts.lines,
+      maxBytes: parts.maxGivenBytes ?? (() => Number.POSITIVE_INFINITY),
+      hasFront: () => this.#active !== undefined,
+      deliver: (line) => {
         if (this.#active !== undefined) this.#deliver(this.#active, line);
       },
-    );
+    });
     this.#replacement = new FrontReplacement({
       active: () => this.#active,
       isStarting: () => this.#isStarting,

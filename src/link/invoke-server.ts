@@ -1,5 +1,6 @@
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { givenCorrelationId } from "../base/correlation-id.ts";
 import { LlmcError, renderForInvoke } from "../base/error.ts";
 import { ERROR_TABLE } from "../base/error-table.ts";
 import { parseGuardedBytes } from "../base/json-guard.ts";
@@ -7,6 +8,7 @@ import { cleanName } from "../base/text.ts";
 import { EFFECTS, LOCAL } from "../core/contract.ts";
 import type { Core } from "../core/core.ts";
 import type { Origin } from "../core/origin.ts";
+import { headerOf } from "./header-of.ts";
 import { invoke } from "./invoke.ts";
 import { readBody } from "./read-body.ts";
 import { createSocketServer } from "./socket-server.ts";
@@ -25,18 +27,12 @@ interface InvokeServerParts {
 }
 
 const MAX_CONNECTIONS = 64;
-const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 const ALL_EFFECTS: ReadonlySet<string> = new Set(EFFECTS);
-
-const headerOf = ({ headers }: IncomingMessage, name: string): string | undefined => {
-  const value = headers[name];
-  return typeof value === "string" && value !== "" ? value : undefined;
-};
 
 /** Programs of the user are the user, as over stdio; what they call themselves are labels. */
 const originOf = (
   { core }: InvokeServerParts,
-  request: IncomingMessage,
+  headers: IncomingHttpHeaders,
   requestId: string,
   signal: AbortSignal,
   sessionId: string,
@@ -44,10 +40,10 @@ const originOf = (
   const { defaultAgentId, defaultModel, defaultBudgetProfile } = core.settings();
   return {
     caller: {
-      agentId: cleanName(headerOf(request, "x-llmc-agent") ?? defaultAgentId),
+      agentId: cleanName(headerOf(headers, "x-llmc-agent") ?? defaultAgentId),
       sessionId: cleanName(sessionId),
-      model: cleanName(headerOf(request, "x-llmc-model") ?? defaultModel),
-      budgetProfile: cleanName(headerOf(request, "x-llmc-budget-profile") ?? defaultBudgetProfile),
+      model: cleanName(headerOf(headers, "x-llmc-model") ?? defaultModel),
+      budgetProfile: cleanName(headerOf(headers, "x-llmc-budget-profile") ?? defaultBudgetProfile),
       transport: "socket",
       principal: LOCAL,
       owner: "socket",
@@ -56,7 +52,7 @@ const originOf = (
     correlationId: requestId,
     route: "/invoke",
     signal,
-    traceparent: headerOf(request, "traceparent"),
+    traceparent: headerOf(headers, "traceparent"),
   };
 };
 
@@ -76,8 +72,7 @@ export const createInvokeServer = (parts: InvokeServerParts): Server => {
   const ids = new WeakMap<IncomingMessage, string>();
   const called = new WeakSet<IncomingMessage>();
   const idOf = (request: IncomingMessage): string => {
-    const given = headerOf(request, "x-request-id") ?? "";
-    const id = ids.get(request) ?? (REQUEST_ID.test(given) ? given : parts.newId());
+    const id = ids.get(request) ?? givenCorrelationId(request.headers["x-request-id"]) ?? parts.newId();
     ids.set(request, id);
     return id;
   };
@@ -96,7 +91,7 @@ export const createInvokeServer = (parts: InvokeServerParts): Server => {
       const body = parseGuardedBytes(await readBody(request, parts.maxBodyBytes()));
       const from = (sessionId: string): Origin => {
         called.add(request);
-        return originOf(parts, request, idOf(request), left.signal, sessionId);
+        return originOf(parts, request.headers, idOf(request), left.signal, sessionId);
       };
       send(response, 200, await invoke(parts.core, body, from));
     },

@@ -66,7 +66,7 @@ const sendError = (response: ServerResponse, error: LlmcError): void => {
 interface Body {
   readonly bytes: Buffer;
   /** It takes so much more memory than its bytes; throws where that is more than all requests together may hold. */
-  readonly weigh: (bytes: number) => void;
+  readonly reserve: (bytes: number) => void;
   /** To be called once, when nothing of it is needed any more. */
   readonly free: () => void;
 }
@@ -75,7 +75,7 @@ interface Body {
 const serveRequest = (
   parts: LinkServerParts,
   front: string,
-  { bytes, weigh, free }: Body,
+  { bytes, reserve, free }: Body,
   send: (line: string, isLast: boolean) => void,
 ): (() => void) => {
   let hasBegun = false;
@@ -85,8 +85,8 @@ const serveRequest = (
       if (!hasBegun) free();
     },
   };
-  const { request, weight } = parseLinkRequest(bytes);
-  weigh(weight);
+  const { request, extraBytes } = parseLinkRequest(bytes);
+  reserve(extraBytes);
   const { n, round, generation, work } = request;
   const run = async (signal: AbortSignal, emit: (line: string) => void): Promise<string> => {
     hasBegun = true;
@@ -124,7 +124,7 @@ const serveStream = (parts: LinkServerParts, open: ByteBudget, socket: Duplex): 
     unread -= held;
     const body: Body = {
       bytes: payload,
-      weigh: (bytes) => {
+      reserve: (bytes) => {
         open.take(bytes);
         held += bytes;
       },

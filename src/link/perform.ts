@@ -1,3 +1,4 @@
+import { givenCorrelationId } from "../base/correlation-id.ts";
 import { type LlmcError, renderForModel, toLlmcError } from "../base/error.ts";
 import { familyOf } from "../base/error-table.ts";
 import { cleanName } from "../base/text.ts";
@@ -34,8 +35,6 @@ const callerOf = (connection: string, given: LinkOrigin): Caller => ({
   may: ALL_EFFECTS,
 });
 
-const CORRELATION_ID = /^[A-Za-z0-9._-]{8,64}$/;
-
 const originOf = (
   { connection, newId, state }: PerformParts,
   given: LinkOrigin,
@@ -44,7 +43,7 @@ const originOf = (
   emit: (line: WireLine) => void,
 ): Origin => ({
   caller: callerOf(connection, given),
-  correlationId: CORRELATION_ID.test(given.correlationId) ? given.correlationId : newId(),
+  correlationId: givenCorrelationId(given.correlationId) ?? newId(),
   ...(given.route === null ? {} : { route: cleanName(given.route) }),
   ...(given.traceparent === null ? {} : { traceparent: given.traceparent }),
   signal,

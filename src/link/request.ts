@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LlmcError } from "../base/error.ts";
-import { parseGuardedBytes, weighGuardedBytes } from "../base/json-guard.ts";
+import { parseGuardedBytes, parseMeasuredBytes } from "../base/json-guard.ts";
 
 /** Labels are cleaned and cut again by the core; this only bounds what it looks at. */
 const label = z.string().max(4096);
@@ -86,9 +86,9 @@ const checked = <T>(schema: z.ZodType<T>, value: unknown): T => {
 /** With about how much memory it takes besides its bytes. */
 export const parseLinkRequest = (
   body: Uint8Array,
-): { readonly request: LinkRequest; readonly weight: number } => {
-  const { value, weight } = weighGuardedBytes(body);
-  return { request: checked(linkRequest, value), weight };
+): { readonly request: LinkRequest; readonly extraBytes: number } => {
+  const { value, extraBytes } = parseMeasuredBytes(body);
+  return { request: checked(linkRequest, value), extraBytes };
 };
 export const parseCancel = (body: Uint8Array) => checked(cancelRequest, parseGuardedBytes(body));
 export const parseLog = (body: Uint8Array) => checked(logRequest, parseGuardedBytes(body));

@@ -23,6 +23,8 @@ interface SupervisorParts {
   /** The size at which another front takes the place of one. */
   readonly maxSize: () => FrontSize;
   readonly memoryMb: number;
+  /** Bytes of lines that a front has room for at once. */
+  readonly maxGivenBytes: () => number;
   /** Fronts that are started from now on have another limit of memory. */
   readonly onMemory: (memoryMb: number) => void;
   readonly log: (text: string) => void;
@@ -115,6 +117,7 @@ export class Supervisor {
       snapshot: () => this.#snapshot,
       core: () => this.#cores,
       maxQuestionMs: MAX_QUESTION_MS,
+      maxGivenBytes: parts.maxGivenBytes,
       onMessage: (lines) => this.#write(lines),
       onSettled: ({ n }) => {
         this.#cores.answered(n);

@@ -5,6 +5,7 @@ import {
   type ClientCapabilities,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { givenCorrelationId } from "../base/correlation-id.ts";
 import { cleanName } from "../base/text.ts";
 import type { Caller, LogLevel, Question } from "../core/contract.ts";
 import type { CallerDefaults } from "../core/door-core.ts";
@@ -108,13 +109,8 @@ const givenTraceparent = (context: ServerContext): string | undefined => {
     : (context.http?.req?.headers.get("traceparent") ?? undefined);
 };
 
-/** Other ids are replaced by one of ours. */
-const CORRELATION_ID = /^[A-Za-z0-9._-]{8,64}$/;
-
-const correlationIdOf = (context: ServerContext, connection: Connection): string => {
-  const given = context.http?.req?.headers.get("x-correlation-id");
-  return typeof given === "string" && CORRELATION_ID.test(given) ? given : connection.newCorrelationId();
-};
+const correlationIdOf = (context: ServerContext, connection: Connection): string =>
+  givenCorrelationId(context.http?.req?.headers.get("x-correlation-id")) ?? connection.newCorrelationId();
 
 const progressOf = (context: ServerContext): Origin["progress"] => {
   const progressToken = context.mcpReq._meta?.progressToken;

@@ -15,7 +15,25 @@ export const GROWN = 0.8;
 export const LINK_LISTENER = 3;
 export const PUBLIC_LISTENER = 4;
 
-const DEFAULT_HEAP_MB = 64;
+const MIB = 1024 * 1024;
+/** Of objects, for a front that reads only short messages. */
+export const MIN_HEAP_MB = 64;
+/** More is of no use to one that reads the lines of a client. */
+const MAX_HEAP_MB = 256;
+/** The share of its memory that its objects may take. */
+const HEAP_SHARE = 1 / 2;
+/** For up to 256 lines that are not large. */
+const SMALL_LINES_MB = 48;
+/** The objects that a byte of a line may come to: `{}` after `{}`, and its text again. */
+const HEAP_PER_LINE_BYTE = 24;
+
+/** Of objects, for a front that reads the lines of a client. */
+const lineHeapMb = (memoryMb: number): number =>
+  Math.min(MAX_HEAP_MB, Math.max(MIN_HEAP_MB, Math.floor(HEAP_SHARE * memoryMb)));
+
+/** Bytes of large lines that a front with that memory may have at once. */
+export const maxGivenBytes = (memoryMb: number): number =>
+  (Math.max(0, lineHeapMb(memoryMb) - MIN_HEAP_MB - SMALL_LINES_MB) * MIB) / HEAP_PER_LINE_BYTE;
 
 /** Of V8: what only parses stays small. */
 const frontFlags = (heapMb: number): readonly string[] => [
@@ -37,8 +55,8 @@ interface FrontStarterParts {
   /** A private folder for sockets. */
   readonly folder: string;
   readonly memoryMb: () => number;
-  /** Of objects; left out, what lines of a client need. */
-  readonly heapMb?: number;
+  /** Of objects, for fronts that are started from now on; left out, what lines of a client need. */
+  readonly heapMb?: () => number;
   /** Descriptors that it may have, where it has many connections. */
   readonly descriptors?: number;
   /** A listener besides that of its link. */
@@ -51,17 +69,17 @@ const createProcessStarter = ({ env: all, sandbox, memoryMb, heapMb, ...parts }:
   const program = programFile("front");
   const { NODE_COMPILE_CACHE: cache, MALLOC_TRIM_THRESHOLD_: trim } = all;
   const env = { ...(cache && { NODE_COMPILE_CACHE: cache }), ...(trim && { MALLOC_TRIM_THRESHOLD_: trim }) };
-  const plain = frontFlags(heapMb ?? DEFAULT_HEAP_MB);
+  const plain = (): readonly string[] => frontFlags(heapMb?.() ?? lineHeapMb(memoryMb()));
   if (sandbox === "off")
     return async (inherited: readonly number[]): Promise<Child> =>
-      startProgram({ program, flags: plain, env, cwd: "/", outputFd: 1, stderr: "inherit", inherited });
+      startProgram({ program, flags: plain(), env, cwd: "/", outputFd: 1, stderr: "inherit", inherited });
   // Node reads compiled code only where it may write it. It may not, in the end: the kernel refuses.
-  const flags = cache === undefined ? plain : [...plain, `--allow-fs-write=${cache}/*`];
+  const cacheFlags = cache === undefined ? [] : [`--allow-fs-write=${cache}/*`];
   return async (listeners: readonly number[]): Promise<Child> => {
     const { startFront } = await import("../host/confine/start-front.ts");
     return startFront({
       program,
-      flags,
+      flags: [...plain(), ...cacheFlags],
       env,
       listeners,
       memoryMb: memoryMb(),
@@ -115,7 +133,7 @@ export const compileFront = (env: Environment, hello: FrontHello = NOBODY): void
   const compile = (): void => {
     const warm = startProgram({
       program: programFile("front"),
-      flags: frontFlags(DEFAULT_HEAP_MB),
+      flags: frontFlags(MIN_HEAP_MB),
       env,
       cwd: "/",
       outputFd: 1,

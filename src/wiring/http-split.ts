@@ -16,7 +16,14 @@ import { answerGreeting } from "../link/http-link.ts";
 import type { FrontHello, HttpFrontHello, HttpFrontSettings } from "../link/relay-records.ts";
 import { openedOutside } from "./air-gap.ts";
 import type { App, AppRequest } from "./app.ts";
-import { compileFront, createFrontStarter, GROWN, LINK_LISTENER, PUBLIC_LISTENER } from "./front-programs.ts";
+import {
+  compileFront,
+  createFrontStarter,
+  GROWN,
+  LINK_LISTENER,
+  MIN_HEAP_MB,
+  PUBLIC_LISTENER,
+} from "./front-programs.ts";
 import { addPartGauges } from "./health-probes.ts";
 import { isSplitWanted, sandboxWanted } from "./sandbox-wanted.ts";
 
@@ -27,7 +34,6 @@ const FURTHER_DESCRIPTORS = 128;
 const MIB = 1024 * 1024;
 /** Of objects, for a body of one byte: its text, its objects, and its text again. */
 const HEAP_PER_BYTE = 8;
-const MIN_HEAP_MB = 64;
 /** The part of its memory that bodies may take while they are read. */
 const BODY_SHARE = 1 / 8;
 
@@ -177,7 +183,7 @@ export const openHttpFront = async (app: App, { env }: AppRequest) => {
     sandbox,
     folder,
     memoryMb: () => mcp().max_memory_mb,
-    heapMb: MIN_HEAP_MB + Math.ceil((HEAP_PER_BYTE * mcp().limits.max_request_bytes) / MIB),
+    heapMb: () => MIN_HEAP_MB + Math.ceil((HEAP_PER_BYTE * mcp().limits.max_request_bytes) / MIB),
     descriptors: descriptors(mcp()),
     publicListener: port.descriptor,
     onStderr: (text) => app.observer.log.warn({ front: text }, "from the front"),

@@ -1,21 +1,26 @@
-import { isAbsolute, join, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { LlmcError, toLlmcError } from "../base/error.ts";
 import { INVOKE_SOCKET } from "../host/air-gap/opened-outside.ts";
+import { realOrFuture } from "../host/own-files/real-or-future.ts";
 import { insideRoots } from "../policy/paths.ts";
 import { openedOutside } from "./air-gap.ts";
 import type { App, AppRequest } from "./app.ts";
 
-/** What a command or a clone brings must not lie where programs of the user look for the token. */
+/**
+ * Where the name leads, as other paths are judged: what a command or a clone brings must not lie where programs of the user
+ * look for the token.
+ */
 const pathOf = (app: App): string | undefined => {
   const { server, tools } = app.config.current().config.mcp;
   const { invoke_socket: path } = server;
   if (path === "") return undefined;
   const roots = [app.root, ...tools.allowed_roots.map((root) => resolve(app.root, root))];
-  if (!isAbsolute(path) || insideRoots(path, roots))
+  const real = join(realOrFuture(dirname(path)), basename(path));
+  if (!isAbsolute(path) || insideRoots(real, roots.map(realOrFuture)))
     throw new LlmcError("config_invalid", "mcp.server.invoke_socket must be a path outside the workspace.", {
       hint: "For example ~/.local/state/llmc/invoke.sock.",
     });
-  return path;
+  return real;
 };
 
 /** The socket for other programs of the user, where the configuration names one. Returns how to close it. */

@@ -6,7 +6,14 @@ import { claimStdout } from "../host/os/stdio.ts";
 import type { FrontChild } from "../link/front-process.ts";
 import { Supervisor } from "../link/supervisor.ts";
 import { BANNER } from "./banner.ts";
-import { compileFront, createFrontStarter, GROWN, LINK_LISTENER, programFile } from "./front-programs.ts";
+import {
+  compileFront,
+  createFrontStarter,
+  GROWN,
+  LINK_LISTENER,
+  maxGivenBytes,
+  programFile,
+} from "./front-programs.ts";
 import type { CachedStart, FrontSettings } from "./front-settings.ts";
 import type { Start } from "./request.ts";
 
@@ -67,6 +74,7 @@ const createSupervisor = (prepared: Prepared): Supervisor => {
         : { snapshot: Buffer.from(JSON.stringify(snapshot)), maxFrameBytes: snapshot.maxFrameBytes },
     maxSize: () => ({ residentBytes: GROWN * memory.mb * MIB, descriptors: MAX_DESCRIPTORS }),
     memoryMb: memory.mb,
+    maxGivenBytes: () => maxGivenBytes(memory.mb),
     onMemory: (mb) => {
       memory.mb = mb;
     },

@@ -26,6 +26,14 @@ const logIn = async (page: BrowserPage, token: string) => {
 
 /** Where there is no browser, `npm test` says so by skipping this. */
 describe.skipIf(program === undefined)("REQ-H1: the page at /docs, in a real browser", () => {
+  test("the token is accepted whatever mcp.auth.header is", async () => {
+    await using door = await openHttpDoor({ args: [...UNLIMITED, "--set", "mcp.auth.header=X-Other"] });
+    await using page = await openBrowser(program ?? "");
+    await page.open(`${door.url}/docs`);
+    await logIn(page, TOKEN);
+    await page.until(`document.getElementById("status").innerText.endsWith(" tools.")`);
+  });
+
   test("says where the token is, makes forms of the schemas, shows answers as text, remembers nothing", async () => {
     await using door = await openHttpDoor({ args: [...UNLIMITED, "--mode", "classic"], files: FILES });
     await using page = await openBrowser(program ?? "");

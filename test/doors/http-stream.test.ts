@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { toolModule } from "../workspace.ts";
-import { type HttpDoor, openHttpDoor, openRaw, TOKEN, UNLIMITED } from "./http-door.ts";
+import { type HttpDoor, openHttpDoor, openRaw, sendRaw, statusOf, TOKEN, UNLIMITED } from "./http-door.ts";
 
 /** `wait` writes its end beside the workspace's files, so that a test sees how it ended after the client is gone. */
 const MODULE = `
@@ -188,6 +188,19 @@ describe("REQ-H7: streamed calls", () => {
     socket.terminate();
     for (const mark of marks)
       await expect.poll(() => existsSync(mark) && readFileSync(mark, "utf8")).toBe("cancelled");
+  });
+
+  test("REQ-O5: a WebSocket that is refused is answered and recorded under the client's own correlation id", async () => {
+    const [host, id] = [`127.0.0.1:${door.port}`, "the-id-of-the-client"];
+    const upgrade = `GET /ws HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nX-Correlation-Id: ${id}\r\n`;
+    const answer = await sendRaw(
+      door.port,
+      `${upgrade}Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+    );
+    expect(statusOf(answer)).toBe(401);
+    expect(answer.toLowerCase()).toContain(`x-correlation-id: ${id}\r\n`);
+    expect(answer).toContain(`"correlation_id":"${id}"`);
+    await expect.poll(door.logs).toContain(`"correlation_id":"${id}"`);
   });
 
   test("REQ-H2 REQ-H3 FAIL-E2: a WebSocket passes the same checks as a request", async () => {

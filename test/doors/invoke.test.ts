@@ -1,5 +1,14 @@
 import { execFile } from "node:child_process";
-import { chmodSync, existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -158,8 +167,16 @@ describe("REQ-I3 the socket", () => {
     expect(reply.body).toEqual(failure("PERMISSION_DENIED"));
   });
 
+  /** A path in a folder that a link outside it leads to. */
+  const linkTo = (target: string, name: string): string => {
+    const link = join(folder, "link");
+    symlinkSync(target, link);
+    return join(link, name);
+  };
+
   it.each([
     ["in the workspace", (root: string) => join(root, "invoke.sock")],
+    ["in the workspace, through a link", (root: string) => linkTo(root, "run/invoke.sock")],
     ["in a folder that others can write", () => "/tmp/llmc-invoke.sock"],
     ["where a file is", () => join(folder, "file")],
     ["too long", () => join(folder, "x".repeat(120))],

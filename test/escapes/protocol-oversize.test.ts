@@ -49,12 +49,27 @@ describe("FAIL-D9 REQ-D14 REQ-D18 lines over the limit", () => {
     await using workspace = await createWorkspace({ "a.txt": "hello" });
     const server = await workspace.start();
     const numbers = `[${Array.from({ length: 9000 }, () => "1e20").join()}]`;
-    const args = `{"path":"a.txt","more":[${Array.from({ length: 150 }, () => numbers).join()}]}`;
+    const text = "a".repeat(7 * MIB);
+    const args = `{"path":"a.txt","more":[${Array.from({ length: 20 }, () => numbers).join()}],"text":"${text}"}`;
     server.write(
       `{"jsonrpc":"2.0","id":"grows","method":"tools/call","params":{"name":"read_file","arguments":${args}}}\n`,
     );
     expect(textOf(await server.call("read_file", { path: "a.txt" }))).toBe("hello");
     expect(JSON.stringify(await server.answer("grows"))).toContain("more");
+  });
+
+  test("several at the limit, sent together, are answered as each of them would be, and no front ends over them", async () => {
+    await using workspace = await createWorkspace({ "a.txt": "hello" });
+    const server = await workspace.start();
+    // One character that is not Latin doubles what a text takes.
+    const more = `é漢${"a".repeat(7_900_000)}`;
+    const params = JSON.stringify({ name: "read_file", arguments: { path: "a.txt", more } });
+    const ids = ["1st", "2nd", "3rd", "4th", "5th"];
+    for (const id of ids)
+      await server.writeAll(`{"jsonrpc":"2.0","id":"${id}","method":"tools/call","params":${params}}\n`);
+    for (const id of ids) expect(JSON.stringify(await server.answer(id))).toContain("Unrecognized key");
+    expect(textOf(await server.call("read_file", { path: "a.txt" }))).toBe("hello");
+    expect(server.stderr).not.toContain("the front ended");
   });
 
   test("the limit itself is allowed, one byte more is not", async () => {

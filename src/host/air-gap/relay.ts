@@ -1,8 +1,9 @@
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { makePrivateFolder, removeSocketFolder } from "../net/socket-folder.ts";
 import { type Backend, backendAddresses, socketName } from "./backend.ts";
 import { joinSockets } from "./join-sockets.ts";
 
@@ -44,12 +45,11 @@ const relayTo = (addresses: readonly string[], port: number): Server =>
 export const openRelay = async (backends: readonly Backend[]): Promise<Relay> => {
   // All are judged before anything is opened.
   const targets = backends.map((backend) => ({ addresses: backendAddresses(backend), port: backend.port }));
-  const folder = realpathSync.native(mkdtempSync(join(tmpdir(), "llmc-air-gap-")));
-  chmodSync(folder, 0o700);
+  const folder = makePrivateFolder(realpathSync.native(tmpdir()), "llmc-air-gap-");
   const servers = targets.map(({ addresses, port }) => relayTo(addresses, port));
   const close = (): void => {
     for (const server of servers) server.close();
-    rmSync(folder, { recursive: true, force: true });
+    removeSocketFolder(folder);
   };
   try {
     await Promise.all(

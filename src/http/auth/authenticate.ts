@@ -8,10 +8,11 @@ export interface AuthSettings {
 }
 
 const secretIn = (headers: IncomingHttpHeaders, header: string): string | undefined => {
-  const own = headers[header.toLowerCase()];
-  if (typeof own === "string") return own;
-  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "");
-  return bearer?.[1];
+  const name = header.toLowerCase();
+  const own = headers[name];
+  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
+  // With the scheme, the header is the one that clients of HTTP know.
+  return typeof own !== "string" || (name === "authorization" && bearer !== undefined) ? bearer : own;
 };
 
 type Authentication =

@@ -85,6 +85,15 @@ describe("REQ-H2: tokens", () => {
     }
   });
 
+  test("as the configured header, Authorization carries the token with its scheme or alone", () => {
+    const { tokens } = resolveTokens({ defaultSecret: "s3cret", entries: [], env: {} });
+    const settings = { mode: "token", header: "Authorization" } as const;
+    for (const authorization of ["Bearer s3cret", "bearer s3cret", "s3cret"])
+      expect(authenticate({ authorization }, settings, tokens).kind, authorization).toBe("known");
+    for (const authorization of ["Bearer wrong", "Basic s3cret"])
+      expect(authenticate({ authorization }, settings, tokens).kind, authorization).toBe("wrong");
+  });
+
   test("a digest is that of the secret's UTF-8 bytes, whatever they are", () => {
     const secrets = ["s3cret", "", "pässwörd", "秘密😀", "x".repeat(5000), "\u0000\u00ff"];
     for (const secret of secrets) {

@@ -1,8 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { givenCorrelationId } from "../../base/correlation-id.ts";
 import { cleanName } from "../../base/text.ts";
 import type { Caller } from "../../core/contract.ts";
 import type { CoreSettings } from "../../core/core.ts";
 import type { Origin } from "../../core/origin.ts";
+import { headerOf } from "../../link/header-of.ts";
 import { type Identity, isNamed } from "../auth/token-registry.ts";
 
 interface OriginFacts {
@@ -16,10 +18,9 @@ interface OriginFacts {
   readonly mayNow?: Origin["mayNow"];
 }
 
-const headerOf = (headers: IncomingHttpHeaders, name: string): string | undefined => {
-  const value = headers[name];
-  return typeof value === "string" && value !== "" ? value : undefined;
-};
+/** The client's own name for its request, where it may be used in logs and answers. */
+export const correlationIdOf = (headers: IncomingHttpHeaders): string | undefined =>
+  givenCorrelationId(headers["x-correlation-id"], headers["x-request-id"]);
 
 /** Who calls. A token with a name is an agent of that name by default. */
 export const callerOf = (

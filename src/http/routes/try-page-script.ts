@@ -5,7 +5,6 @@ const at = (id) => document.getElementById(id);
 const [login, field, operation, tool, fields, send, stop, status, answer, toolRow, summary, sent] =
   ["login", "token", "operation", "tool", "fields", "send", "stop", "status", "answer", "tool-row", "summary", "sent"].map(at);
 let api;
-let header = "X-LLMC-Token";
 let token = "";
 let running;
 let inputs = [];
@@ -18,7 +17,7 @@ const make = (name, properties, ...children) => {
 };
 const resolve = (node) =>
   node && node.$ref ? resolve(node.$ref.slice(2).split("/").reduce((from, part) => from[part], api)) : node || {};
-const authorized = (more) => ({ ...more, ...(token === "" ? {} : { [header]: token }) });
+const authorized = (more) => ({ ...more, ...(token === "" ? {} : { authorization: "Bearer " + token }) });
 const typeOf = (schema) => (Array.isArray(schema.type) ? schema.type.find((one) => one !== "null") : schema.type);
 
 const chosen = () => {
@@ -119,7 +118,6 @@ const describe = async () => {
   if (response.status === 401 && token === "") { login.hidden = false; say("The server asks for its token."); return; }
   if (!response.ok) { token = ""; login.hidden = false; say([page.message, page.hint].filter(Boolean).join(" ")); return; }
   api = page;
-  header = api.components.securitySchemes.token.name;
   login.hidden = true;
   const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.keys(methods).filter(() => path !== "/mcp").map((method) => method.toUpperCase() + " " + path));

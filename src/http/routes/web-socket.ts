@@ -11,7 +11,7 @@ import { progressData, type StreamEvent } from "../requests/event-stream.ts";
 import type { InFlightRequest } from "../requests/in-flight.ts";
 import type { HttpInput } from "../requests/input.ts";
 import { bytesOf } from "../requests/message-bytes.ts";
-import { originOf } from "../requests/origin.ts";
+import { correlationIdOf, originOf } from "../requests/origin.ts";
 import { toolBody } from "./bodies.ts";
 import { identityOf, type RouteContext } from "./context.ts";
 import { serveControlFrames, UNFINISHED_LIMITS } from "./web-socket-control.ts";
@@ -258,7 +258,8 @@ export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => 
   parts.server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     const onError = (): void => void stream.destroy();
     stream.on("error", onError);
-    const inFlight = context.inFlight.begin(context.newId());
+    const correlationId = correlationIdOf(request.headers) ?? context.newId();
+    const inFlight = context.inFlight.begin(correlationId);
     void admit(request, stream, inFlight)
       .then(
         (identity) => {
@@ -274,8 +275,13 @@ export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => 
             }),
           );
         },
-        // Whoever was refused may not keep the connection: Node leaves it to us, even if the peer never hangs up.
-        (thrown) => stream.end(renderRawError(thrown, context.newId()), () => stream.destroy()),
+        (thrown: unknown) => {
+          const error = toLlmcError(thrown);
+          if (error.code === "internal_error" && error !== thrown)
+            context.onInternalError(error, correlationId);
+          // Whoever was refused may not keep the connection: Node leaves it to us, even if the peer never hangs up.
+          stream.end(renderRawError(error, correlationId), () => stream.destroy());
+        },
       )
       .finally(() => inFlight.end(false));
   });
