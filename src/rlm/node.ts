@@ -1,4 +1,4 @@
-import { LlmcError, toLlmcError } from "../base/error.ts";
+import { toLlmcError } from "../base/error.ts";
 import type { Generation, Message } from "../llm/contract.ts";
 import type { ProgramResult } from "../sandbox/contract.ts";
 import { type Judged, judgeAnswer } from "./answers.ts";
@@ -6,6 +6,7 @@ import type { Context } from "./context.ts";
 import type { AnswerSchema } from "./contract.ts";
 import { Interpreter } from "./interpreter.ts";
 import { outlineContext } from "./navigation.ts";
+import { MAX_EMPTY, outOfTokens, outOfTurns, refused } from "./node-failures.ts";
 import { offsetsOf } from "./offsets.ts";
 import { FEEDBACK, firstMessage, nextMessage, systemPrompt } from "./prompts.ts";
 import { readReply } from "./reply.ts";
@@ -26,45 +27,15 @@ interface NodeRequest {
 
 export type NodeAnswer = Extract<Judged, { readonly value: unknown }>;
 
-/** Replies without text in a row that end the analysis, withheld or cut off. */
-const MAX_EMPTY = 2;
-
-/** More turns do not help a model of whose programs none worked. What they printed is not repeated: errors are logged. */
-const outOfTurns = (turns: readonly TracedTurn[]): LlmcError => {
-  const problems = turns.map(({ problem = "" }) => problem);
-  const hasWorked = problems.some((problem) => problem === "" || problem === "rejected_answer");
-  const counts = [...Map.groupBy(problems, (problem) => problem.replaceAll("_", " "))];
-  const why = hasWorked
-    ? ""
-    : ` No turn had a program that worked: ${counts.map(([what, { length }]) => `${what} (${length})`).join(", ")}.`;
-  return new LlmcError("budget_exceeded", `The model did not finish within ${turns.length} turns.${why}`, {
-    hint: hasWorked
-      ? "Raise max_turns, or ask for less."
-      : "Try another model; llmc rlm query --trace FILE --trace-content shows what it wrote.",
-    details: { limit: "max_turns" },
-  });
-};
-
-const refused = (model: string): LlmcError =>
-  new LlmcError("provider_error", `${model} withheld its reply ${MAX_EMPTY} times.`, {
-    hint: "Rephrase the task, or use another model.",
-    retryable: false,
-  });
-
-/** A model that thinks first, and longer than it may write. */
-const outOfTokens = (model: string, maxOutputTokens: number): LlmcError =>
-  new LlmcError(
-    "provider_error",
-    `${model} used all ${maxOutputTokens} tokens of its reply before it wrote a word, ${MAX_EMPTY} times.`,
-    {
-      hint: "Raise mcp.llm.max_output_tokens: models that think first need several thousand; or use a model that thinks less.",
-      retryable: false,
-      details: { limit: "max_output_tokens" },
-    },
-  );
-
 /** The outcome of one turn: an accepted answer, or what the model is shown next. */
-type TurnEnd = { readonly answer: NodeAnswer } | { readonly shown: string; readonly problem?: string };
+type TurnEnd =
+  | { readonly answer: NodeAnswer }
+  | {
+      readonly shown: string;
+      readonly problem?: string;
+      /** Why its answer was not taken. */
+      readonly rejected?: string;
+    };
 
 const showError = ({ error }: ProgramResult): string => {
   if (error === undefined) return "";
@@ -115,12 +86,17 @@ const runProgram = async (
     return {
       shown: `${shown}\nfinish was called, but the program failed: the answer was not taken.`,
       problem: "rejected_answer",
+      rejected: "its program failed",
     };
   }
   const judged = await judgeAnswer(state.finished, state.context, schema, state.signal);
   if ("value" in judged) return { answer: judged };
   state.tree.counts.rejected_answers++;
-  return { shown: `${shown}\n${judged.problem} The answer was not taken.`, problem: "rejected_answer" };
+  return {
+    shown: `${shown}\n${judged.problem} The answer was not taken.`,
+    problem: "rejected_answer",
+    rejected: judged.reason,
+  };
 };
 
 interface Conversation {
@@ -173,7 +149,7 @@ const readTurn = async (
     return end;
   }
   counts.repeated++;
-  return { shown: `${end.shown}\n${FEEDBACK.repeated}`, problem: "repeated" };
+  return { ...end, shown: `${end.shown}\n${FEEDBACK.repeated}`, problem: "repeated" };
 };
 
 const takeTurns = async (
@@ -185,6 +161,7 @@ const takeTurns = async (
   const { tree, traced: node } = state;
   const { maxTurns } = tree.request.limits;
   const model = node.depth === 0 ? tree.root : tree.sub;
+  const rejected: string[] = [];
   for (let turn = 1; turn <= maxTurns; turn++) {
     const traced: TracedTurn = { turn, startMs: tree.trace.at(), endMs: 0 };
     node.turns.push(traced);
@@ -203,6 +180,7 @@ const takeTurns = async (
       if ("answer" in end) return end.answer;
       traced.output = tree.trace.text(end.shown);
       if (end.problem !== undefined) traced.problem = end.problem;
+      if (end.rejected !== undefined) rejected.push(end.rejected);
       conversation.messages.push(
         { role: "assistant", text: headAndTail(generation.text).trim() || "[no reply]" },
         { role: "user", text: nextMessage(end.shown, maxTurns - turn) },
@@ -211,7 +189,7 @@ const takeTurns = async (
       traced.endMs = tree.trace.at();
     }
   }
-  throw outOfTurns(node.turns);
+  throw outOfTurns(node.turns, rejected);
 };
 
 const openNode = ({ trace, root, sub }: Tree, { id, depth, task, context }: NodeRequest): TracedNode => {
