@@ -54,7 +54,9 @@ describe("REQ-P1: what a start over HTTP shows", () => {
   test("the tokens that there are, and no variable that is not set", async () => {
     const ci = "ci read,execute env:CI_TOKEN";
     const out = (await openDoor(tokens(ci, "rd read env:RD_TOKEN"), ENV)).out();
-    expect(out).toContain("tokens: ci (read,execute) in CI_TOKEN; rd (read) in RD_TOKEN, sent as X-LLMC-Token");
+    expect(out).toContain(
+      "tokens: ci (read,execute) in CI_TOKEN; rd (read) in RD_TOKEN, sent as X-LLMC-Token",
+    );
     expect(out).toMatch(/see metrics: +http\S+\/metrics, with a token of the scope metrics/);
     expect(out).not.toContain("LLMC_MCP_TOKEN");
   });

@@ -38,5 +38,3 @@ export const createCallEdges = (table: Table, resolver: Resolver, finder: UseFin
       .flatMap((twin) => finder.usedBy(twin, CALLS_AND_READS))
       .filter(({ symbol: callee, kind }) => isEdge(table, kind, callee)),
 });
-
-export type CallEdges = ReturnType<typeof createCallEdges>;
