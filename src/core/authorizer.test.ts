@@ -81,7 +81,10 @@ describe("REQ-I5: a program that only lacks consent is a question to the user", 
     const app = await openTestApp();
     const { result } = await askAnswering(app, "run_cmd", DATE, [accept("never")]);
     expect(result).toMatchObject({ kind: "error", error: { code: "forbidden" } });
-    expect((await app.ask("run_cmd", DATE, { canAsk })).kind).toBe("error");
+    expect(await app.ask("run_cmd", DATE, { canAsk })).toMatchObject({
+      kind: "error",
+      error: { hint: expect.stringContaining("does not want to be asked again") },
+    });
   });
 
   it.each([

@@ -1,8 +1,9 @@
-import { LlmcError, toLlmcError } from "../base/error.ts";
+import { toLlmcError } from "../base/error.ts";
 import type { Message } from "../llm/contract.ts";
 import type { AnswerSchema } from "./contract.ts";
 import { Interpreter } from "./interpreter.ts";
 import { outlineContext } from "./navigation.ts";
+import { outOfTurns } from "./node-failures.ts";
 import { offsetsOf } from "./offsets.ts";
 import { firstMessage, nextMessage, systemPrompt } from "./prompts.ts";
 import { headAndTail } from "./shown-text.ts";
@@ -15,22 +16,6 @@ interface NodeRequest extends ChildRequest {
   readonly depth: number;
 }
 
-/** More turns do not help a model of whose programs none worked. What they printed is not repeated: errors are logged. */
-const outOfTurns = (turns: readonly TracedTurn[]): LlmcError => {
-  const problems = turns.map(({ problem = "" }) => problem);
-  const hasWorked = problems.some((problem) => problem === "" || problem === "rejected_answer");
-  const counts = [...Map.groupBy(problems, (problem) => problem.replaceAll("_", " "))];
-  const why = hasWorked
-    ? ""
-    : ` No turn had a program that worked: ${counts.map(([what, { length }]) => `${what} (${length})`).join(", ")}.`;
-  return new LlmcError("budget_exceeded", `The model did not finish within ${turns.length} turns.${why}`, {
-    hint: hasWorked
-      ? "Raise max_turns, or ask for less."
-      : "Try another model; llmc rlm query --trace FILE --trace-content shows what it wrote.",
-    details: { limit: "max_turns" },
-  });
-};
-
 const takeTurns = async (
   state: NodeState,
   interpreter: Interpreter,
@@ -40,6 +25,7 @@ const takeTurns = async (
   const { tree, traced: node } = state;
   const { maxTurns } = tree.request.limits;
   const model = node.depth === 0 ? tree.root : tree.sub;
+  const rejected: string[] = [];
   for (let turn = 1; turn <= maxTurns; turn++) {
     const traced: TracedTurn = { turn, startMs: tree.trace.at(), endMs: 0 };
     node.turns.push(traced);
@@ -58,6 +44,7 @@ const takeTurns = async (
       if ("answer" in end) return end.answer;
       traced.output = tree.trace.text(end.shown);
       if (end.problem !== undefined) traced.problem = end.problem;
+      if (end.rejected !== undefined) rejected.push(end.rejected);
       conversation.messages.push(
         { role: "assistant", text: headAndTail(generation.text).trim() || "[no reply]" },
         { role: "user", text: nextMessage(end.shown, maxTurns - turn) },
@@ -66,7 +53,7 @@ const takeTurns = async (
       traced.endMs = tree.trace.at();
     }
   }
-  throw outOfTurns(node.turns);
+  throw outOfTurns(node.turns, rejected);
 };
 
 const openNode = ({ trace, root, sub }: Tree, { id, depth, task, context }: NodeRequest): TracedNode => {

@@ -1,9 +1,9 @@
-import { LlmcError } from "../base/error.ts";
 import type { Generation, Message } from "../llm/contract.ts";
 import type { ProgramResult } from "../sandbox/contract.ts";
 import { type Judged, judgeAnswer } from "./answers.ts";
 import type { AnswerSchema } from "./contract.ts";
 import type { Interpreter } from "./interpreter.ts";
+import { MAX_EMPTY, outOfTokens, refused } from "./node-failures.ts";
 import { FEEDBACK } from "./prompts.ts";
 import { readReply } from "./reply.ts";
 import { headAndTail } from "./shown-text.ts";
@@ -12,29 +12,15 @@ import { digest, type TracedTurn } from "./trace.ts";
 
 export type NodeAnswer = Extract<Judged, { readonly value: unknown }>;
 
-/** Replies without text in a row that end the analysis, withheld or cut off. */
-const MAX_EMPTY = 2;
-
-const refused = (model: string): LlmcError =>
-  new LlmcError("provider_error", `${model} withheld its reply ${MAX_EMPTY} times.`, {
-    hint: "Rephrase the task, or use another model.",
-    retryable: false,
-  });
-
-/** A model that thinks first, and longer than it may write. */
-const outOfTokens = (model: string, maxOutputTokens: number): LlmcError =>
-  new LlmcError(
-    "provider_error",
-    `${model} used all ${maxOutputTokens} tokens of its reply before it wrote a word, ${MAX_EMPTY} times.`,
-    {
-      hint: "Raise mcp.llm.max_output_tokens: models that think first need several thousand; or use a model that thinks less.",
-      retryable: false,
-      details: { limit: "max_output_tokens" },
-    },
-  );
-
 /** The outcome of one turn: an accepted answer, or what the model is shown next. */
-type TurnEnd = { readonly answer: NodeAnswer } | { readonly shown: string; readonly problem?: string };
+type TurnEnd =
+  | { readonly answer: NodeAnswer }
+  | {
+      readonly shown: string;
+      readonly problem?: string;
+      /** Why its answer was not taken. */
+      readonly rejected?: string;
+    };
 
 const showError = ({ error }: ProgramResult): string => {
   if (error === undefined) return "";
@@ -85,12 +71,17 @@ const runProgram = async (
     return {
       shown: `${shown}\nfinish was called, but the program failed: the answer was not taken.`,
       problem: "rejected_answer",
+      rejected: "its program failed",
     };
   }
   const judged = await judgeAnswer(state.finished, state.context, schema, state.signal);
   if ("value" in judged) return { answer: judged };
   state.tree.counts.rejected_answers++;
-  return { shown: `${shown}\n${judged.problem} The answer was not taken.`, problem: "rejected_answer" };
+  return {
+    shown: `${shown}\n${judged.problem} The answer was not taken.`,
+    problem: "rejected_answer",
+    rejected: judged.reason,
+  };
 };
 
 export interface Conversation {
@@ -144,5 +135,5 @@ export const readTurn = async (
     return end;
   }
   counts.repeated++;
-  return { shown: `${end.shown}\n${FEEDBACK.repeated}`, problem: "repeated" };
+  return { ...end, shown: `${end.shown}\n${FEEDBACK.repeated}`, problem: "repeated" };
 };

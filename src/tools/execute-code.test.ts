@@ -387,6 +387,30 @@ await Promise.all(calls)`;
     });
   });
 
+  test.each([
+    ["python", "r = tools.read_file(path='a.txt')\nr['data']", "has to be awaited"],
+    ["python", "r = tools.read_file(path='a.txt')\nr.data", "has to be awaited"],
+    ["python", "import json\njson.dumps(tools.stat(path='a.txt'))", "has to be awaited"],
+    ["python", "(await tools.linux_search_content(pattern='one'))['data']", "have no `data`"],
+    ["javascript", "const r = tools.read_file({ path: 'a.txt' }); r.data.length", "Is the tool call awaited"],
+    ["javascript", "(await tools.linux_search_content({ pattern: 'one' })).data.length", "have no `data`"],
+    ["javascript", "await tools.stat({ path: 'a.txt' }); null.x", undefined],
+    ["javascript", "const r = {}; r.data.length", undefined],
+  ])("REQ-T5: in %s, what is no result is told: %s", async (language, code, hint = "\0") => {
+    const { data } = await run(app(), { language, code });
+    expect(String(data.error?.["message"]).includes(hint)).toBe(hint !== "\0");
+  });
+
+  test("REQ-T5: why a call failed is told where the program does not say it", async () => {
+    const code =
+      "await tools.read_file({ path: 'none' }).catch(() => {}); await tools.stat({ path: 'a.txt' }); 1";
+    const { meta } = await run(app(), { code });
+    expect(meta.tool_calls).toMatchObject([{ ok: false, error_code: "file_not_found" }, { ok: true }]);
+    expect(await app().text("execute_code", { language: "javascript", code })).toBe(
+      "=> 1\n[calls: read_file 1 (1 failed: file_not_found), stat 1]",
+    );
+  });
+
   test("REQ-E3: timeout_s bounds the program, not the interpreter's start", async () => {
     const { data } = await run(app(), { code: "console.log('begun'); for (;;);", timeout_s: 1 });
     expect(data).toMatchObject({ stdout: "begun\n", error: { ended: "timeout" } });

@@ -123,6 +123,8 @@ const callSchema = z.object({
   name: z.string(),
   duration_ms: z.number(),
   ok: z.boolean(),
+  /** Why it failed. */
+  error_code: z.string().optional(),
   /** It was under way when the program ended: whether it had an effect is not known. */
   cut_off: z.literal(true).optional(),
   /** Its result was a first page. */
@@ -180,9 +182,10 @@ const summarizeCalls = (calls: readonly z.output<typeof callSchema>[]): string =
   return [...byName]
     .map(([name, made]) => {
       const cutOff = made.filter(({ cut_off }) => cut_off === true).length;
-      const failed = made.filter(({ ok }) => !ok).length - cutOff;
+      const failed = made.filter(({ ok, cut_off }) => !ok && cut_off !== true);
+      const codes = [...new Set(failed.map(({ error_code = "" }) => error_code))].join(", ");
       const notes = [
-        ...(failed > 0 ? [`${failed} failed`] : []),
+        ...(failed.length > 0 ? [`${failed.length} failed: ${oneLine(codes)}`] : []),
         ...(cutOff > 0 ? [`${cutOff} cut off`] : []),
       ];
       return `${oneLine(name)} ${made.length}${notes.length === 0 ? "" : ` (${notes.join(", ")})`}`;
@@ -257,14 +260,17 @@ export const executeCode = defineTool({
       data: {
         stdout,
         ...(result === undefined ? {} : { result: JSON.parse(result) as unknown }),
-        ...(error === undefined ? {} : { error: withHint(error, args.language, args.code) }),
+        ...(error === undefined
+          ? {}
+          : { error: withHint(error, args.language, args.code, ended.calls.length > 0) }),
       },
       meta: {
         duration_ms: ended.durationMs,
-        tool_calls: ended.calls.map(({ name, durationMs, ok, isCutOff, isPartial }) => ({
+        tool_calls: ended.calls.map(({ name, durationMs, ok, errorCode, isCutOff, isPartial }) => ({
           name,
           duration_ms: durationMs,
           ok,
+          ...(errorCode === undefined ? {} : { error_code: errorCode }),
           ...(isCutOff === true ? { cut_off: true as const } : {}),
           ...(isPartial === true ? { truncated: true as const } : {}),
         })),

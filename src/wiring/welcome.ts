@@ -26,17 +26,17 @@ interface Welcome {
 /** More than these are counted. */
 const MAX_NAMED = 5;
 
-const placeOf = ({ source }: Token): string => {
+const describeSource = ({ source }: Token): string => {
   if (source === undefined) return "known by its digest alone";
   return `in ${"variable" in source ? source.variable : source.file}`;
 };
 
 const describeTokens = (tokens: readonly Token[]): string => {
   const [only] = tokens;
-  if (only !== undefined && tokens.length === 1 && !isNamed(only)) return `token: ${placeOf(only)}`;
+  if (only !== undefined && tokens.length === 1 && !isNamed(only)) return `token: ${describeSource(only)}`;
   const named = tokens
     .slice(0, MAX_NAMED)
-    .map((token) => `${token.name} (${[...token.scopes].join(",")}) ${placeOf(token)}`);
+    .map((token) => `${token.name} (${[...token.scopes].join(",")}) ${describeSource(token)}`);
   const others = tokens.length - named.length;
   return `tokens: ${[...named, ...(others === 0 ? [] : [`${others} more`])].join("; ")}`;
 };

@@ -22,6 +22,7 @@ import {
   refuseRecursive,
   refuseStartupFiles,
 } from "./argument-paths.ts";
+import { NO_GIT_DIR } from "./contract.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
 import { refuseUnfiltered } from "./git/filters.ts";
 import { leftOutNotes, ownSettings } from "./git/left-out.ts";
@@ -71,8 +72,8 @@ const resolveGitStart = ({ args, cwd, reach: { rules }, lookups }: GitCall): str
 /** They make a repository, or find one of their own. */
 const MAKES_REPOSITORY: ReadonlySet<string> = new Set(["init", "clone", "submodule"]);
 
-/** Git uses the repository that was checked, or none: it must not discover another one. Git shows this name. */
-const NO_REPOSITORY = { gitDir: "/dev/null/no-repository-here", top: undefined };
+/** Git uses the repository that was checked, or none: it must not discover another one. */
+const NO_REPOSITORY = { gitDir: NO_GIT_DIR, top: undefined };
 
 /** What git's own message does not tell: the roots may be a part of a repository. */
 const aboveNotes = (roots: readonly string[]): readonly string[] => {
