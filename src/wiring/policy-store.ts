@@ -10,7 +10,12 @@ import { DEFAULT_PROMPTS } from "../policy/cedar/default-policies.ts";
 import type { CompiledPolicies } from "../policy/cedar/engine.ts";
 import type { PolicyAction, PolicyDecision, PolicyRequest } from "../policy/cedar/model.ts";
 import type { PolicyFile } from "../policy/cedar/policy-file.ts";
-import { describeProblem, type PolicyProblem, positionForCallers } from "../policy/cedar/positions.ts";
+import {
+  describeProblem,
+  type PolicyProblem,
+  positionForCallers,
+  showFile,
+} from "../policy/cedar/positions.ts";
 import { createPolicyReader } from "./checked-policies.ts";
 import { type PolicyFolders, policySources, readPolicyTexts } from "./policy-texts.ts";
 
@@ -162,7 +167,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
     hasOwn: () => inForce.kind === "compiled",
     problems: () =>
       report.problems.map((problem) => `an error in the policy file ${positionForCallers(problem)}`),
-    waiting: () => report.waiting.map((file) => `the policies of ${file}`),
+    waiting: () => report.waiting.map((file) => `the policies of ${showFile(file)}`),
     version: () => version,
     reload: async (listActions) => {
       const { files, problems } = readPolicyTexts(policySources(parts.loaded(), parts), parts, reader.read);
