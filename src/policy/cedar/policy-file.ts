@@ -10,7 +10,7 @@ import type {
 import { type LocatedPolicy, locatePolicies } from "./cedar-text.ts";
 import type { PolicyAction } from "./model.ts";
 import { findTooDeep, TOO_DEEP } from "./nesting.ts";
-import type { PolicyProblem } from "./positions.ts";
+import { type PolicyProblem, positionOf, positionOfPolicy } from "./positions.ts";
 import { remarksOn } from "./remarks.ts";
 
 /** The functions of Cedar's WebAssembly that are used here. */
@@ -107,7 +107,7 @@ const parseOne = (
   const { json } = answer;
   // An annotation may have no value.
   const annotations = (json.annotations ?? {}) as Readonly<Record<string, string | null>>;
-  const position = `${file.name}#${number}`;
+  const position = positionOfPolicy(file.name, number);
   const { id = position, prompt } = annotations;
   if (id === null || ("id" in annotations && !POLICY_ID.test(id)))
     return { problems: [{ ...at, message: BAD_ID }], warnings: [] };
@@ -209,7 +209,7 @@ export const findDuplicates = (policies: readonly ParsedPolicy[]): readonly Poli
             file: policy.file,
             line: policy.line,
             column: 1,
-            message: `the id "${policy.id}" is taken by ${first.file}:${first.line}`,
+            message: `the id "${policy.id}" is taken by ${positionOf({ file: first.file, line: first.line })}`,
           },
         ];
   });
