@@ -51,6 +51,17 @@ const handsOn = (program: string, args: readonly string[]): boolean =>
 /** They search the current folder when they are given none. */
 const SEARCHES_BY_ITSELF: ReadonlySet<string> = new Set(["ag", "ack", "ugrep", "bat", "batcat"]);
 
+/** Where an ignore file is a link to what is withheld, ripgrep would print its lines as rules: then it reads none. */
+export const withoutIgnoreFiles = (program: string, args: readonly string[]): readonly string[] =>
+  program === "rg" ? insertOptions(args, ["--no-ignore"]) : args;
+
+/** Before what ends the options. Twice: an option of the caller may take the first of them as its value. */
+const insertOptions = (args: readonly string[], ours: readonly string[]): readonly string[] => {
+  const end = args.indexOf("--");
+  const at = end < 0 ? args.length : end;
+  return [...args.slice(0, at), ...ours, ...ours, ...args.slice(at)];
+};
+
 export type Exclusion =
   | { readonly kind: "arguments"; readonly args: readonly string[] }
   | { readonly kind: "refused"; readonly why: "recursive" | "links" };
@@ -128,9 +139,5 @@ export const excludeNames = (
       SEARCHES_BY_ITSELF.has(program) || handsOn(program, args) || (isGivenFolder && !KEEPS_OUT.has(program));
     return mayShow ? { kind: "refused", why: "recursive" } : { kind: "arguments", args };
   }
-  const end = args.indexOf("--");
-  const at = end < 0 ? args.length : end;
-  // Twice: an option of the caller may take the first of them as its value.
-  const ours = exclude(names);
-  return { kind: "arguments", args: [...args.slice(0, at), ...ours, ...ours, ...args.slice(at)] };
+  return { kind: "arguments", args: insertOptions(args, exclude(names)) };
 };

@@ -8,6 +8,8 @@ export interface SeenEntries {
   readonly repositories: readonly string[];
   /** Links that have the name of a configuration file. */
   readonly configLinks: readonly string[];
+  /** Links that have the name of an ignore file, which searches obey. */
+  readonly ignoreLinks: readonly string[];
   /** Folders that could not be looked into. */
   readonly closed: readonly string[];
 }
@@ -24,7 +26,7 @@ const targetsOf = (link: string): readonly string[] => {
 };
 
 export const createObeyedBeside = () => {
-  let seen: SeenEntries = { repositories: [], configLinks: [], closed: [] };
+  let seen: SeenEntries = { repositories: [], configLinks: [], ignoreLinks: [], closed: [] };
   let asked: { readonly atMs: number; readonly paths: readonly string[] } | undefined;
   return {
     /** What the last scan found. */
@@ -33,6 +35,7 @@ export const createObeyedBeside = () => {
       seen = entries;
       asked = undefined;
     },
+    ignoreLinks: (): readonly string[] => seen.ignoreLinks,
     /** Real paths of configuration, and of the links on the way to it. */
     paths: (): readonly string[] => {
       const nowMs = performance.now();

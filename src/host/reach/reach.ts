@@ -33,7 +33,7 @@ import { locateByName } from "./locate-by-name.ts";
 import type { Locate } from "./located.ts";
 import type { ObeyedBeside } from "./obeyed-beside.ts";
 import type { OwnWrites } from "./own-writes.ts";
-import { cacheByList, createPathRules } from "./path-rules.ts";
+import { cacheByList, createPathRules, resolveLinks } from "./path-rules.ts";
 import type { WithheldFiles } from "./withheld-files.ts";
 
 /**
@@ -101,6 +101,8 @@ export interface Reach {
    * removable; but not with an `.env` or a key in it.
    */
   readonly isSecret: (realPath: string) => boolean;
+  /** The links that searches would obey as ignore files, and that lead to what nobody may read, as far as the last scan saw. */
+  readonly closedIgnoreLinks: () => readonly string[];
   /** Whether this path, if it is a folder or a link to one, can contain start-up files. */
   readonly isAboveStartup: (path: string) => boolean;
 }
@@ -253,15 +255,21 @@ export const createReach = (options: ReachOptions): CallerReach => {
       options.granted !== undefined && !insideRoots(path, ownRoots) && options.granted.forbids(path)
         ? "policy"
         : undefined;
+    const refuseRead: Reach["refuseRead"] = (realPath, what, file) =>
+      (what === "content of a seen name"
+        ? undefined
+        : (judgeReal(realPath, rules) ?? refuseForbidden(realPath))) ?? refuseClosed(realPath, what, file);
     return {
       rules,
       gitDirectories: currentGit(),
       locate,
       isWithheld,
-      refuseRead: (realPath, what, file) =>
-        (what === "content of a seen name"
-          ? undefined
-          : (judgeReal(realPath, rules) ?? refuseForbidden(realPath))) ?? refuseClosed(realPath, what, file),
+      refuseRead,
+      closedIgnoreLinks: () =>
+        (options.obeyedBeside?.ignoreLinks() ?? []).filter((link) => {
+          const found = resolveLinks(link);
+          return found !== undefined && refuseRead(found.real, "content", found.stats) !== undefined;
+        }),
       refuseWritten: (path) =>
         judgeWritten(path, rules) ?? refuseForbidden(path) ?? refuseClosed(path, "name"),
       hasWithheldName,

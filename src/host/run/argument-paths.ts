@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
-import { excludeNames } from "../../policy/command-exclusions.ts";
+import { excludeNames, withoutIgnoreFiles } from "../../policy/command-exclusions.ts";
 import { changedFolders } from "../../policy/command-git.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { entriesAt, judgeRead, readRefusal, writeDenied } from "../../policy/reach.ts";
@@ -233,7 +233,15 @@ const isGivenFolderWith = (
 export const withoutNames = (
   program: string,
   [file, ...args]: readonly [string, ...string[]],
-  { secrets, hidden }: { readonly secrets: readonly string[]; readonly hidden: readonly string[] },
+  {
+    secrets,
+    hidden,
+    hasClosedIgnoreLink,
+  }: {
+    readonly secrets: readonly string[];
+    readonly hidden: readonly string[];
+    readonly hasClosedIgnoreLink: boolean;
+  },
   cwd: string,
   lookups: LookupBudget,
 ): readonly [string, ...string[]] => {
@@ -241,7 +249,7 @@ export const withoutNames = (
   const exclusion = excludeNames(program, args, names, isGivenFolderWith(secrets, args, cwd, lookups));
   if (exclusion.kind === "refused")
     throw exclusion.why === "links" ? refuseLinks(program) : refuseRecursive(program);
-  return [file, ...exclusion.args];
+  return [file, ...(hasClosedIgnoreLink ? withoutIgnoreFiles(program, exclusion.args) : exclusion.args)];
 };
 
 /** On the plain tier, a path that is outside the roots, or leads there through links, is refused. */

@@ -94,13 +94,13 @@ const judgedCommand = (
   prepared: Prepared,
   timeouts: CommandTimeouts,
 ): JudgedCommand => {
-  const { profile: sandbox, secrets, gitSettings, repository, toolChains, notes } = prepared;
+  const { profile: sandbox, gitSettings, repository, toolChains, notes } = prepared;
   const toolChainEnv = toolChainEnvironment(startPath, toolChains);
   const ceilings = roots.map((root) => posix.dirname(root));
   const request = {
     argv:
       tier === "plain"
-        ? withoutNames(name, prepared.argv, { secrets, hidden: sandbox.hidden }, cwd, lookups)
+        ? withoutNames(name, prepared.argv, { ...prepared, hidden: sandbox.hidden }, cwd, lookups)
         : prepared.argv,
     calledAs: findCalledAs(requested, startPath, toolChainEnv["PATH"] ?? "", roots),
     cwd,

@@ -53,6 +53,8 @@ interface ProfilerOptions {
 export interface Prepared {
   readonly profile: SandboxProfile;
   readonly secrets: readonly string[];
+  /** Whether an ignore file is a link to what nobody may read. */
+  readonly hasClosedIgnoreLink: boolean;
   /** The arguments of the program, without what git could not change. */
   readonly argv: readonly [string, ...string[]];
   readonly gitSettings: readonly (readonly [string, string])[];
@@ -191,6 +193,7 @@ export const createProfiler = (options: ProfilerOptions) => {
       profile,
       argv: [program, ...changeable.args],
       secrets,
+      hasClosedIgnoreLink: reach.closedIgnoreLinks().length > 0,
       gitSettings: settings,
       repository,
       toolChains: opened.folders,

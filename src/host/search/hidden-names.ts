@@ -1,6 +1,8 @@
 import { posix } from "node:path";
 import { shownPath } from "../../policy/paths.ts";
 import type { Located } from "../reach/located.ts";
+import { resolveLinks } from "../reach/path-rules.ts";
+import type { Reach } from "../reach/reach.ts";
 import { type FileFilter, nameArgs } from "./args.ts";
 import type { IgnoredName, NameQuery } from "./contract.ts";
 import { createNameRanker } from "./rank-names.ts";
@@ -26,6 +28,7 @@ interface HiddenSearch {
   readonly query: NameQuery;
   readonly filter: FileFilter;
   readonly root: Located;
+  readonly refuseRead: Reach["refuseRead"];
   /** Real path. */
   readonly workspace: string;
   readonly shown: (path: string) => string;
@@ -51,6 +54,13 @@ const findAll = async ({ query, filter, root, run }: HiddenSearch): Promise<Read
 // What ripgrep says with --debug of everything that it leaves out. Both strings are written as in Rust.
 const IGNORING =
   /: ignoring \.\/(.*?): Ignore\(IgnoreMatch\(\w+\(Glob \{ from: Some\("(.*?)"\), original: "(.*?)", actual: /;
+
+/** A rule is a line of its file: of one that the caller may not read, or above the roots, only that there is one. */
+const shownRule = (rule: string, file: string, { root, refuseRead }: HiddenSearch): string => {
+  const found = resolveLinks(posix.resolve(root.realPath, file));
+  const isClosed = found === undefined || refuseRead(found.real, "content", found.stats) !== undefined;
+  return isClosed ? "a rule" : rule;
+};
 
 /** The ignore file as a caller may see it: it shows no path outside the workspace. */
 const shownRuleFile = (file: string, { root, workspace, shown }: HiddenSearch): string => {
@@ -86,7 +96,7 @@ const explain = async (
         const [, path, file = "", rule = ""] = IGNORING.exec(line) ?? [];
         if (path === undefined) continue;
         const isOnTheWay = [...wanted].some((name) => name === path || name.startsWith(`${path}/`));
-        if (isOnTheWay) rules.set(path, `${rule} in ${shownRuleFile(file, search)}`);
+        if (isOnTheWay) rules.set(path, `${shownRule(rule, file, search)} in ${shownRuleFile(file, search)}`);
       }
     },
   });

@@ -3,14 +3,16 @@ import { readdir } from "node:fs/promises";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
+import { IGNORE_NAMES } from "../../policy/ignore-names.ts";
+import { insideRoots, shownPath } from "../../policy/paths.ts";
 import { readOwnFile } from "../own-files/read-own-file.ts";
+import type { Reach } from "../reach/reach.ts";
 
-/**
- * Files that ripgrep obeys, wherever it finds them. It opens whatever has such a name: it would wait for a FIFO without
- * end, and read an endless file until memory runs out. So they are checked before a search, and again where one makes no
- * progress or dies.
+/*
+ * ripgrep opens whatever has the name of an ignore file: it would wait for a FIFO without end, and read an endless file until
+ * memory runs out. So they are checked before a search, and again where one makes no progress or dies.
  */
-const IGNORE_NAMES = [".gitignore", ".ignore", ".rgignore"];
+
 /** Read for the ignore file of the repository that a folder is the top of. */
 const GIT_NAMES = [".git", ".git/info/exclude", ".git/commondir"];
 const MAX_POINTER_BYTES = 4096;
@@ -66,6 +68,21 @@ const refused = (where: string): LlmcError =>
     `The search cannot obey the ignore file ${where}: it is not a regular file, or over 4 MiB.`,
     { hint: "Remove it, or search without ignore files.", retryable: false, details: { field: where } },
   );
+
+/**
+ * Throws for an ignore file at or below a search root that is a link to what its caller may not read: ripgrep would obey it,
+ * and what a search leaves out would show its lines.
+ */
+export const refuseClosedIgnoreFiles = (root: string, { rules, closedIgnoreLinks }: Reach): void => {
+  const found = closedIgnoreLinks().find((link) => insideRoots(link, [root]));
+  if (found === undefined) return;
+  const where = quoteForMessage(shownPath(found, rules.workspace));
+  throw new LlmcError(
+    "unavailable",
+    `The search cannot obey the ignore file ${where}: it is a link to a file that is withheld or outside the allowed roots.`,
+    { hint: "Remove it, or search without ignore files.", retryable: false, details: { field: where } },
+  );
+};
 
 /** Throws for such a file in the search root (a real path) or above it, where ripgrep looks too. */
 export const refuseUnreadableAbove = (root: string): void => {

@@ -125,7 +125,7 @@ export const searchNames = async (
     (first.total === 0 || isWholeName(query.pattern)) &&
     !first.sorted.some(({ rank }) => rank === "exact");
   const { hidden, ignored } = isMissing
-    ? await findHiddenNames({ query, filter, root, workspace: rules.workspace, shown, run })
+    ? await findHiddenNames({ query, filter, root, workspace: rules.workspace, refuseRead, shown, run })
     : NO_HIDDEN;
   for (const path of hidden) finds.offer(path, () => undefined);
   const { total, sorted } = hidden.length > 0 ? finds.finish() : first;

@@ -5,6 +5,7 @@ import type { HandleOwner, Handles } from "../state/handles/handles.ts";
 import { checkPattern } from "./args.ts";
 import { type SearchParts, searchContent } from "./content.ts";
 import type { Search } from "./contract.ts";
+import { refuseClosedIgnoreFiles } from "./ignore-files.ts";
 import { searchNames } from "./names.ts";
 import { findRipgrep } from "./ripgrep.ts";
 
@@ -36,15 +37,17 @@ export const createSearch = (options: SearchOptions): Search => {
   return {
     content: async (query, owner, signal) => {
       checkPattern(query.pattern);
-      return access(query.root, signal, (root, reach) =>
-        searchContent(query, partsFor(owner), root, reach, signal),
-      );
+      return access(query.root, signal, (root, reach) => {
+        if (query.ignoreFiles) refuseClosedIgnoreFiles(root.realPath, reach);
+        return searchContent(query, partsFor(owner), root, reach, signal);
+      });
     },
     names: async (query, owner, signal) => {
       checkPattern(query.pattern);
-      return access(query.root, signal, (root, reach) =>
-        searchNames(query, partsFor(owner), root, reach, signal),
-      );
+      return access(query.root, signal, (root, reach) => {
+        if (query.ignoreFiles) refuseClosedIgnoreFiles(root.realPath, reach);
+        return searchNames(query, partsFor(owner), root, reach, signal);
+      });
     },
   };
 };

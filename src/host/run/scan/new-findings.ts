@@ -155,8 +155,12 @@ const isPlanted = (finding: Finding, options: Judging): boolean => {
       return phase !== "running" && !stateFolders.includes(finding.path) && !isRefused(finding.path);
     case "git":
       return !isNewOfGit(finding, options);
+    case "secret":
+    case "config":
+    case "ignore":
+      return false;
     default:
-      return finding.kind !== "secret" && finding.kind !== "config";
+      return true;
   }
 };
 

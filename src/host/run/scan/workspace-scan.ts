@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../../../base/error.ts";
 import { isBelowOneOf } from "../../../base/paths.ts";
 import { GIT_NAME, isHeadName, looksLikeGitDirectory } from "../../../policy/git-directory.ts";
+import { isIgnoreName } from "../../../policy/ignore-names.ts";
 import { isState, nameBeforeRefusal } from "../../../policy/paths.ts";
 import { closedPaths, isConfigName } from "../../../policy/reach.ts";
 import { systemPath } from "../../reach/byte-path.ts";
@@ -16,7 +17,7 @@ import type { Entry } from "./read-folder.ts";
 
 /** Something in the roots that the reach table covers, recognised by its name or by its content. */
 export interface Finding {
-  readonly kind: "secret" | "git" | "startup" | "config" | "state" | "closed" | "unknown";
+  readonly kind: "secret" | "git" | "startup" | "config" | "state" | "ignore" | "closed" | "unknown";
   /** Bytes that are not UTF-8 are encoded as described in `byte-path.ts`. */
   readonly path: string;
   /** A link cannot be covered by a mount; it is checked again after the run. */
@@ -127,7 +128,14 @@ const indexFolders = ({
       // A folder of this workspace may be the workspace of another server.
       if (isConfigName(entry.name) && !isDependency(path))
         return { found: [findingOf("config", path, isLink)], enter: true };
-      const found = entry.isFile() && hasWithheldName(path) ? [findingOf("secret", path)] : [];
+      const isSecret = entry.isFile() && hasWithheldName(path);
+      // ripgrep reads what a link of such a name leads to; anything else is what it seems.
+      const isIgnoreLink = isLink && isIgnoreName(entry.name);
+      const found = isSecret
+        ? [findingOf("secret", path)]
+        : isIgnoreLink
+          ? [findingOf("ignore", path, isLink)]
+          : [];
       // The content of a start-up folder is guarded with it; secrets and repositories in it are still searched for. A
       // link in it leads elsewhere, and one in the place of a folder above start-up files brings its own.
       const isFirst = isLink || !reachRules.isStartup(posix.dirname(path));
@@ -187,6 +195,7 @@ export const secretsIn = (found: readonly Finding[]): readonly string[] =>
 export const obeyedBesideOf = (found: readonly Finding[]): SeenEntries => ({
   repositories: found.filter(({ kind }) => kind === "git").map(({ path }) => path),
   configLinks: found.filter(({ kind, isLink }) => kind === "config" && isLink).map(({ path }) => path),
+  ignoreLinks: found.filter(({ kind }) => kind === "ignore").map(({ path }) => path),
   closed: found.filter(({ kind }) => kind === "closed").map(({ path }) => path),
 });
 
