@@ -53,8 +53,7 @@ const compile = (actions: readonly PolicyAction[]): ((request: PolicyRequest) =>
     (_, at) =>
       `forbid(principal == Principal::"p${at}", action in Action::"read", resource) when { context.mode == "classic" };`,
   ).join("\n");
-  const result = compilePolicies(loadCedar() as Cedar, {
-    slot: "bench",
+  const result = compilePolicies(() => loadCedar() as Cedar, {
     actions,
     files: [{ name: "bench.cedar", text, mayPermit: true }],
     defaultDeny: true,

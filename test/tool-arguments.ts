@@ -4,6 +4,8 @@ export const TOOL_FILES = {
   "src/m.ts": "export const helper = (n: number): number => n + 1;\nexport const use = () => helper(1);\n",
   "docs/install.md":
     "# Install\nRun the installer with administrator rights. The installer needs two gigabytes of disk space.\n",
+  "flows/look.toml":
+    'id = "look"\n[[steps]]\nid = "read"\nkind = "tool"\ntool = "read_file"\nargs = { path = "a.txt" }\n',
   "test_x.py": "def test_x():\n    assert True\n",
 };
 
@@ -35,7 +37,7 @@ export const TOOL_ARGUMENTS: Readonly<Record<string, Readonly<Record<string, unk
   te_run: { args: ["cat", "a.txt"] },
   run_pytest: {},
   search_tools: { query: "read" },
-  linux_proc_list: {},
+  linux_proc_list: { top: 2 },
   linux_proc_start: { command: "cat a.txt" },
   linux_proc_read: { proc_id: "<process>" },
   linux_proc_send: { proc_id: "<process>", input: "x\n" },
@@ -56,9 +58,7 @@ export const TOOL_ARGUMENTS: Readonly<Record<string, Readonly<Record<string, unk
   kb_resolve_citations: { chunk_ids: ["<passage>"] },
   kb_stats: { collection: "hand" },
   kb_list_collections: {},
-  // There is no flow, which both are told.
-  kb_compose_flow: { flow_id: "none" },
-  // No model is configured, which both are told.
+  kb_compose_flow: { flow_id: "look" },
   rlm_query: { task: "Which words are there?", context: "one two" },
   health: {},
   get_metrics: {},

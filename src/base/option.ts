@@ -49,11 +49,17 @@ export interface Option<T = unknown> extends OptionExtras {
   readonly description: string;
 }
 
+/** Entries of the reach table (`policy/reach-table.ts`) whose files are found by configured paths. */
+export type PathEntry = "state folder" | "state file" | "config" | "modules" | "models" | "startup";
+
+/** Which entry says who may read and write what lies at a path; or why callers may use it as any other file. */
+export type PathUse = PathEntry | { readonly noEntry: string };
+
 interface OptionExtras {
   /** Takes effect at the next start; all other keys take effect at once. */
   readonly restart?: boolean | undefined;
-  /** A path or a list of paths; a leading `~` is the home folder. */
-  readonly path?: boolean | undefined;
+  /** Of a path or a list of paths, in which a leading `~` is the home folder: whose files lie there. */
+  readonly path?: PathUse | undefined;
   /** Names a model that text is sent to, unless it is empty: an air gap lets its server through, and no other. */
   readonly isModel?: true;
   /** Whether an allowed entry of a list includes another one. By default only if they are equal. */

@@ -5,6 +5,14 @@ export const ellipsize = (text: string, maxChars: number): string => {
   return `${text.slice(0, end)}…`;
 };
 
+/** The beginning, in whole lines where a line ends in its second half. */
+export const takeBeginning = (text: string, maxChars: number): string => {
+  if (text.length <= maxChars) return text;
+  const cut = text.slice(0, maxChars);
+  const lineEnd = cut.lastIndexOf("\n") + 1;
+  return lineEnd > maxChars / 2 ? cut.slice(0, lineEnd) : cut.replace(/[\uD800-\uDBFF]$/, "");
+};
+
 /** Quotes a caller's text in a message: short, on one line, without control characters. */
 export const quoteForMessage = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the point.

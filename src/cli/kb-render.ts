@@ -37,6 +37,7 @@ interface Version {
   readonly chunks: number;
   readonly failures: number;
   readonly scores: Scores | undefined;
+  readonly isImported: boolean;
 }
 
 export interface Collection {
@@ -45,6 +46,7 @@ export interface Collection {
   readonly active: string | undefined;
   readonly pinned: string | undefined;
   readonly generations: readonly Version[];
+  readonly unreadable: number;
 }
 
 /** Names shown of each kind of change. */
@@ -103,6 +105,7 @@ const renderVersion = ({ name, active, pinned }: Collection, one: Version): stri
   const marks = [
     ...(one.version === active ? ["active"] : []),
     ...(one.version === pinned ? ["pinned"] : []),
+    ...(one.isImported ? ["imported"] : []),
     ...(STATES[one.state] === "" ? [] : [STATES[one.state]]),
   ];
   const failed = one.failures === 0 ? "" : `, ${one.failures} failed`;
@@ -118,12 +121,12 @@ export const renderCollections = (collections: readonly Collection[]): string =>
   collections.length === 0
     ? "no knowledge bases; llmc kb create NAME makes one"
     : collections
-        .flatMap((one) =>
-          one.generations.length === 0
-            ? [`${one.name}: empty`]
-            : [
-                ...one.generations.map((version) => renderVersion(one, version)),
-                ...listNames("  from", sourcesOf(one)),
-              ],
-        )
+        .flatMap((one) => [
+          ...(one.generations.length + one.unreadable === 0 ? [`${one.name}: empty`] : []),
+          ...one.generations.map((version) => renderVersion(one, version)),
+          ...(one.unreadable === 0
+            ? []
+            : [`${one.name}: ${plural(one.unreadable, "version")} that cannot be read`]),
+          ...listNames("  from", sourcesOf(one)),
+        ])
         .join("\n");

@@ -1,4 +1,4 @@
-import { describeAs, type PolicyProblem } from "../core/contract.ts";
+import { describeAs, type PolicyProblem, positionOf } from "../core/contract.ts";
 import { green, type Io, red, table, yellow } from "./io.ts";
 
 export interface CheckedPolicies {
@@ -35,7 +35,7 @@ export const showChecked = (
     const rows = policies.map(({ id, effect, file, line, waits }) => [
       id,
       effect,
-      `${file}:${line}${waits ? "  waits for trust (llmc trust)" : ""}`,
+      `${positionOf({ file, line })}${waits ? "  waits for trust (llmc trust)" : ""}`,
     ]);
     io.out(`${table(rows)}\n`);
   }

@@ -1,5 +1,4 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { LlmcError } from "../base/error.ts";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { PRESET_NAMES } from "../config/presets.ts";
 import type { Actions } from "./actions.ts";
 import { type AddCommands, withCommon } from "./common-options.ts";
@@ -8,6 +7,7 @@ import { CLIENTS } from "./connect/clients.ts";
 import { addKbCommands } from "./kb-program.ts";
 import { addPolicyCommands } from "./policy-program.ts";
 import { addRlmCommands } from "./rlm-program.ts";
+import { noteFailures } from "./run-program.ts";
 
 const parsePresets = (text: string): readonly string[] => {
   const names = text.split(",").map((name) => name.trim());
@@ -267,20 +267,8 @@ export const createProgram = (actions: Actions, version: string, print?: (text: 
   addHelperCommands(program, actions);
   const nested = program.commands.flatMap(({ commands }) => commands);
   for (const command of [program, ...program.commands, ...nested]) {
-    command.exitOverride().configureOutput({ outputError: () => {}, ...(print && { writeOut: print }) });
+    noteFailures(command);
+    command.configureOutput({ outputError: () => {}, ...(print && { writeOut: print }) });
   }
   return program;
-};
-
-/** Runs the command line. Usage errors become `invalid_args`; help and version are not errors. */
-export const runProgram = async (program: Command, argv: readonly string[]): Promise<void> => {
-  try {
-    await program.parseAsync(argv, { from: "user" });
-  } catch (thrown) {
-    if (!(thrown instanceof CommanderError)) throw thrown;
-    if (thrown.exitCode === 0 || thrown.code === "commander.help") return;
-    throw new LlmcError("invalid_args", thrown.message.replace(/^error: /, ""), {
-      hint: "llmc --help shows the commands, llmc COMMAND --help its options.",
-    });
-  }
 };

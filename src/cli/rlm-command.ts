@@ -128,6 +128,11 @@ export const runRlmQuery = async (core: Core, io: Io, options: RlmOptions): Prom
 const show = (value: unknown): string =>
   value === null ? "unknown (no price)" : `$${Number(value).toFixed(4)}`;
 
+const whyWorst = (worst: unknown): string => {
+  if (worst === null) return "so budget_usd cannot hold";
+  return worst === 0 ? "because its models cost nothing" : "its budget";
+};
+
 /** What an analysis could cost, for people or as JSON. */
 export const showEstimate = (estimate: Readonly<Record<string, unknown>>, io: Io, json: boolean): void => {
   if (json) {
@@ -137,7 +142,7 @@ export const showEstimate = (estimate: Readonly<Record<string, unknown>>, io: Io
   io.out(`Nothing was sent. In the worst case:
   first call of ${String(estimate["root_model"])}: ${show(estimate["first_call_usd"])}
   one sub-call of ${String(estimate["sub_model"])} about ${String(estimate["sub_call_chars"])} characters: ${show(estimate["sub_call_usd"])}
-  the whole analysis: ${show(estimate["worst_case_usd"])}, ${estimate["worst_case_usd"] === 0 ? "because its models cost nothing" : "its budget"}
+  the whole analysis: ${show(estimate["worst_case_usd"])}, ${whyWorst(estimate["worst_case_usd"])}
   for comparison, all ${String(estimate["context_bytes"])} bytes in one prompt: ${show(estimate["one_prompt_usd"])}
 `);
 };

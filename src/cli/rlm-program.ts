@@ -40,7 +40,10 @@ export const addRlmCommands: AddCommands = (program, actions) => {
       new Option("--record <file>", "keep the answers of the models in a cassette").conflicts("replay"),
     )
     .option("--replay <file>", "answer from a cassette, without any connection")
-    .option("--strict", "with --replay: every recorded answer has to be used, in the recorded course")
+    .option(
+      "--strict",
+      "with --replay: the run has to match the recorded one (trajectory), and use every recorded answer",
+    )
     .option("--json", "as JSON, like the tool rlm_query")
     .action((task, { path, ...options }) =>
       actions.queryRlm(task, path === undefined ? options : { ...options, file: path }),

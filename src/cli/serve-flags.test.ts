@@ -1,7 +1,8 @@
 import { parseArgs } from "node:util";
 import { expect, test } from "vitest";
 import type { Actions } from "./actions.ts";
-import { createProgram, runProgram } from "./program.ts";
+import { createProgram } from "./program.ts";
+import { runProgram } from "./run-program.ts";
 import { parseServe } from "./serve-flags.ts";
 
 /** What the whole command line makes of the same words. */

@@ -132,6 +132,11 @@ describe("REQ-C4: what a file gets wrong, with its line, its key and the nearest
     ["a string without an end", 'mcp.config_version = "sk-secret\n', /^llmc\.toml:1:\d+: .*string/],
     ["the same key twice", "[mcp]\nenabled = true\nenabled = false", /^llmc\.toml:3:1: .*redefine/],
     ["the same table twice", "[mcp]\n[mcp]", /^llmc\.toml:2:\d+: .*redefine/],
+    [
+      "a table that is not closed",
+      "[mcp]\n[mcp.server\nport = 1",
+      /^llmc\.toml:2:\d+: the name of a table is not closed by \]$/,
+    ],
     ["words", "this is no toml", /^llmc\.toml:1:\d+: ./],
   ])("a syntax error, with line, column and reason: %s", async (_name, text, message) => {
     const problems = await problemsOf(text);

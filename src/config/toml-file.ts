@@ -117,7 +117,13 @@ const walk = (findings: Findings, above: readonly string[], table: Record<string
   }
 };
 
-const syntaxProblem = (name: string, error: TomlError): string => {
+/** The parser reads on to the end of the line, and complains about that. */
+const isOpenTable = (source: string, line: number): boolean =>
+  /^\s*\[[^\]#"']*$/.test(source.split("\n", line)[line - 1]?.replace(/\r$/, "") ?? "");
+
+const syntaxProblem = (name: string, source: string, error: TomlError): string => {
+  if (isOpenTable(source, error.line))
+    return `${name}:${error.line}:${error.column}: the name of a table is not closed by ]`;
   // What follows the first line quotes the file, which a message must not.
   const reason = error.message.split("\n")[0]?.replace(/^Invalid TOML document: /, "") ?? "not TOML";
   return `${name}:${error.line}:${error.column}: ${reason}`;
@@ -136,7 +142,7 @@ export const readToml = async (
     walk(findings, [], parseToml(source, { integersAsBigInt: true }));
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    return { settings: new Map(), problems: [syntaxProblem(name, error)], broken: true, remarks: [] };
+    return { settings: new Map(), problems: [syntaxProblem(name, source, error)], broken: true, remarks: [] };
   }
   const isWanted =
     findings.complaints.length + findings.remarks.length > 0 || (lines && findings.values.length > 0);

@@ -45,6 +45,24 @@ describe("REQ-I5: a program that only lacks consent is a question to the user", 
     expect((await app.ask("run_cmd", DATE, { canAsk })).kind).toBe("questions");
   });
 
+  it("REQ-X5 REQ-O2: a command that its user was asked about is one call, one command and one page of the budget", async () => {
+    const app = await openTestApp({ overrides: { "mcp.te.session_token_budget": "6000" } });
+    const { result } = await askAnswering(app, "run_cmd", DATE, [accept("once")]);
+    if (result.kind !== "ok") throw new Error(JSON.stringify(result));
+    const { meta } = result.structured as { meta: { budget_remaining: number; tokens_estimate: number } };
+    expect(meta.budget_remaining).toBe(6000 - meta.tokens_estimate);
+    const { usage } = await app.engines();
+    expect(usage.summary({}).total).toMatchObject({ calls: 1, failed: 0 });
+    expect(app.metrics.over(1, "llmc_calls").counters).toEqual({
+      'llmc_calls_total{tool="run_cmd",code="ok"}': 1,
+    });
+    const logged = (await app.logs()).split("\n").filter((line) => line.includes('"tool":"run_cmd"'));
+    expect(logged.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
+      "call asks its user",
+      "call",
+    ]);
+  });
+
   it("accepted without content is once", async () => {
     const app = await openTestApp();
     expect((await askAnswering(app, "run_cmd", DATE, [accept()])).result.kind).toBe("ok");
@@ -63,7 +81,10 @@ describe("REQ-I5: a program that only lacks consent is a question to the user", 
     const app = await openTestApp();
     const { result } = await askAnswering(app, "run_cmd", DATE, [accept("never")]);
     expect(result).toMatchObject({ kind: "error", error: { code: "forbidden" } });
-    expect((await app.ask("run_cmd", DATE, { canAsk })).kind).toBe("error");
+    expect(await app.ask("run_cmd", DATE, { canAsk })).toMatchObject({
+      kind: "error",
+      error: { hint: expect.stringContaining("does not want to be asked again") },
+    });
   });
 
   it.each([

@@ -169,6 +169,7 @@ const observe = (observer: Observer, origin: Origin, ended: Ended): void => {
       transport: origin.caller.transport,
       durationMs,
       truncated,
+      isQuestion: failure === "questions",
       errorCode: error?.code,
       traceId,
       cause: error?.cause,

@@ -1,7 +1,7 @@
 /** The types of tools that doors need; doors never import tools themselves. */
 
 export { CONTEXT, LABELS, PRINCIPAL, RESOURCES } from "../policy/cedar/model.ts";
-export { describeAs, type PolicyProblem } from "../policy/cedar/positions.ts";
+export { describeAs, type PolicyProblem, positionOf } from "../policy/cedar/positions.ts";
 export type {
   Caller,
   LogLevel,

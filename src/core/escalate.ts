@@ -4,7 +4,8 @@ import { isDefaultPolicy } from "../policy/cedar/default-policies.ts";
 import type { PolicyContext, PolicyDecision, PolicyRequest } from "../policy/cedar/model.ts";
 import { type Judgement, judge } from "../policy/cedar/outcome.ts";
 import { showCall } from "../policy/show-call.ts";
-import { type Caller, type Question, QuestionsAsked, UNANSWERED } from "../tools/contract.ts";
+import { type Caller, QuestionsAsked } from "../tools/contract.ts";
+import { ANSWER, type Answer, describeAnswer, readAnswer, SCHEMA } from "./answers.ts";
 import { argumentsText } from "./arguments-text.ts";
 import type { Answered, CallLog, Decided } from "./call-log.ts";
 import type { Grants } from "./grants.ts";
@@ -91,38 +92,7 @@ const SUBJECTS: Readonly<Record<string, Decided["about"]>> = {
   Flow: "flow",
 };
 
-const ANSWER = "grant";
 const TICKET = "llmc_ticket";
-
-type Answer = Answered["answer"];
-
-const SCHEMA: Extract<Question, { readonly kind: "form" }>["schema"] = {
-  type: "object",
-  properties: {
-    [ANSWER]: {
-      type: "string",
-      title: "Allow",
-      description:
-        "once: only this call. session: until this connection, or over HTTP the server, ends. never: do not ask again.",
-      enum: ["once", "session", "never"],
-      default: "once",
-    },
-  },
-};
-
-/** Accepted without content is a yes to this one call. Everything that is not clearly a yes is a no. */
-const readAnswer = (answers: Origin["answers"]): Answer => {
-  const given = answers?.[ANSWER];
-  if (given === undefined || (isRecord(given) && given["unanswered"] === UNANSWERED.unanswered))
-    return "unanswered";
-  if (!isRecord(given) || given["action"] !== "accept") return "declined";
-  const { content } = given;
-  if (content === undefined || content === null) return "once";
-  if (!isRecord(content)) return "declined";
-  const { [ANSWER]: value } = content;
-  if (value === undefined) return "once";
-  return value === "once" || value === "session" || value === "never" ? value : "declined";
-};
 
 export const contextOf = (
   { settings }: AuthorizerParts,
@@ -278,8 +248,6 @@ export const keepGrants = ({ parts, origin, resumed, ...call }: CallState, throw
   return new QuestionsAsked(questions, { [TICKET]: ticket });
 };
 
-const verbOf = (answer: Answer): string => (answer === "unanswered" ? "answer" : "agree");
-
 /** Returns if it is allowed, and whether by the user's consent; throws the refusal, or the question to the user. */
 export const check = (state: CallState, asked: Asked): { readonly isGranted: boolean } => {
   const { parts, origin, log, resumed } = state;
@@ -292,7 +260,7 @@ export const check = (state: CallState, asked: Asked): { readonly isGranted: boo
   if (isLeftToUser && !isGranted && answer === undefined) ask(state, asked, judged);
   const decision = isGranted ? judged.agreed : judged.decision;
   log.decide(decidedOn(state, asked, decision));
-  if (!decision.allowed)
-    throw withHint(asked.refuse(decision), answer && `The user was asked and did not ${verbOf(answer)}`);
-  return { isGranted };
+  if (decision.allowed) return { isGranted };
+  const isRefused = isLeftToUser && parts.grants.isRefused(caller.owner, asked.neverKey ?? key);
+  throw withHint(asked.refuse(decision), describeAnswer(isRefused ? "never" : answer));
 };

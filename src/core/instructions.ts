@@ -30,7 +30,7 @@ const TOOL_LINES: readonly (readonly [tools: readonly string[], line: string])[]
   ],
   [
     ["execute_code", "list_dir"],
-    'Such a program: `const r = await tools.list_dir({path: "src"}); r.data.length`.',
+    'Such a program: `const r = await tools.list_dir({path: "src"}); r.data.length`. `linux_*`, `kb_*` and `admin_*` return their fields (`hits` …) without `data`.',
   ],
   [
     ["execute_code"],

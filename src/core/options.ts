@@ -89,13 +89,13 @@ export const coreSections = [
       "",
       "any",
       "Folder of custom modules that add tools, prompts and resources, relative to the workspace. Empty means none.",
-      { path: true },
+      { path: "modules" },
     ),
     executables: text(
       "",
       "any",
       "Folder of scripts that become tools, relative to the workspace. Empty means none.",
-      { path: true },
+      { path: "modules" },
     ),
     text_format: oneOf(
       ["auto", "json"],

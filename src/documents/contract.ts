@@ -84,7 +84,7 @@ export interface SourceOptions {
   /** Globs of names whose content is never taken (`mcp.tools.denylist_globs`). */
   readonly denylist: readonly string[];
   /** The user's own folders of llmc, of which nothing is taken either. */
-  readonly userDirs?: readonly string[];
+  readonly closed?: readonly string[];
   /** Undefined: the network is not allowed, and URLs and remote repositories are refused. */
   readonly network: SourceNetwork | undefined;
   readonly maxDocumentBytes: number;

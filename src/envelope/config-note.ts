@@ -1,3 +1,4 @@
+import { NO_GIT_DIR } from "../host/run/contract.ts";
 import type { Launched } from "./launch.ts";
 import type { Output } from "./output.ts";
 
@@ -16,14 +17,16 @@ const NOT_REPLACED =
 const NO_TODO_EDITOR = /problem with the editor 'false'/;
 
 /**
- * Git says in the system's words what is kept from it: withheld files, its configuration, the `.git` of work trees, and an
- * editor.
+ * Git says in the system's words what is kept from it: withheld files, its configuration, the `.git` of work trees,
+ * repositories further up, and an editor.
  */
 export const configNote = ({ programs }: Launched, output: Output): string | undefined => {
   if (!programs.some(({ name }) => name === "git")) return undefined;
   const errors = output.stderr().slice(-READ_CHARS);
   if (NOT_WRITTEN.test(errors))
     return "the upstream branch was not set or removed: commands do not write git's configuration; the user can do that in a terminal";
+  if (errors.includes(NO_GIT_DIR))
+    return "there is no git repository that llmc recognises in this folder, or above it in the workspace; the name in the message is what git was told to use, so that it finds none further up";
   if (NO_TODO_EDITOR.test(errors))
     return "the list of an interactive rebase cannot be edited here, and nothing was changed: GIT_SEQUENCE_EDITOR=true git rebase -i … takes it as it is, also with --autosquash after git commit --fixup=COMMIT; git reset --soft and git commit join the last commits";
   const withheld = WITHHELD.exec(errors)?.[1];

@@ -145,7 +145,10 @@ describe("the envelope", () => {
   });
 
   test("REQ-X7 FAIL-D7: where the envelope's own part fails, the plain output comes through, or the error does", async () => {
-    const broken = { handles: { put: unwritable }, usage: { reserve: unwritable, record: unwritable } };
+    const broken = {
+      handles: { put: unwritable },
+      usage: { reserve: unwritable, record: unwritable, release: unwritable },
+    };
     const { envelope, failures } = open({}, broken);
     const { document } = await envelope.run({ command: FLOOD }, SESSION);
     expect(document.stdout).toMatch(/^1\n2\n3\n/);

@@ -1,5 +1,6 @@
 import { toLlmcError } from "../base/error.ts";
 import { baseName } from "../base/paths.ts";
+import { Suspended } from "../base/suspended.ts";
 import { exitStatus } from "../host/run/contract.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import type { Usage, UsageRecord } from "../host/state/usage/usage.ts";
@@ -8,6 +9,7 @@ import { firstAnswerTokens } from "./asked-lines.ts";
 import { commandText } from "./command-label.ts";
 import { configNote } from "./config-note.ts";
 import type { Session } from "./contract.ts";
+import { deadlineNote } from "./deadline-note.ts";
 import type { Launch, Launched } from "./launch.ts";
 import { networkNote } from "./network-note.ts";
 import { createOutput, type Output } from "./output.ts";
@@ -24,7 +26,7 @@ export interface EnvelopeParts {
   readonly launch: Launch;
   /** Undefined if nothing can be kept, as outside of a workspace. */
   readonly handles: Pick<Handles, "put"> | undefined;
-  readonly usage: Pick<Usage, "reserve" | "record"> | undefined;
+  readonly usage: Pick<Usage, "reserve" | "record" | "release"> | undefined;
   readonly settings: () => EnvelopeSettings;
   /** A part of the envelope failed, and the command continued without it. */
   readonly onFailure: (what: string, error: unknown) => void;
@@ -58,29 +60,6 @@ interface Finished extends ShownOutput {
   readonly deadlineNote: string | undefined;
   readonly failureNote: string | undefined;
 }
-
-/** What ended a command that ran too long, and what gives it more time. */
-const describeDeadline = (
-  asked: number | undefined,
-  { timeoutSeconds, timeoutKey, maxTimeoutSeconds }: EnvelopeSettings,
-): string => {
-  const wanted = asked ?? timeoutSeconds;
-  if (wanted >= maxTimeoutSeconds)
-    return `stopped after ${maxTimeoutSeconds} s, the limit of mcp.tools.max_exec_timeout, which the operator can raise`;
-  const longer = `call again with timeout, up to ${maxTimeoutSeconds} s, for more`;
-  return asked === undefined
-    ? `stopped after ${wanted} s (${timeoutKey}); ${longer}`
-    : `stopped after ${wanted} s, as asked; ${longer}`;
-};
-
-/** For one that asked for more time than there is, and did not need it. */
-const describeLimit = (
-  asked: number | undefined,
-  { maxTimeoutSeconds }: EnvelopeSettings,
-): string | undefined =>
-  asked !== undefined && asked > maxTimeoutSeconds
-    ? `timeout is at most ${maxTimeoutSeconds} s (mcp.tools.max_exec_timeout)`
-    : undefined;
 
 /** What the output alone does not tell about this command here. */
 const explain = (
@@ -210,6 +189,16 @@ const record = async (
   await tolerate(parts, "telemetry", () => usage.record(row, reserved));
 };
 
+const release = async (
+  parts: EnvelopeParts,
+  { owner }: Session,
+  reserved: number | undefined,
+): Promise<void> => {
+  const { usage } = parts;
+  if (usage === undefined || reserved === undefined) return;
+  await tolerate(parts, "budget", () => usage.release(owner, reserved));
+};
+
 const run = async (
   parts: EnvelopeParts,
   call: EnvelopeCall,
@@ -260,12 +249,15 @@ const run = async (
       latencyMs,
       shownTokens,
       left,
-      deadlineNote: launched.timedOut
-        ? describeDeadline(call.timeoutSeconds, settings)
-        : describeLimit(call.timeoutSeconds, settings),
+      deadlineNote: deadlineNote(launched.timedOut, call.timeoutSeconds, settings),
       failureNote: explain(launched, output, call.command, parts),
     });
   } catch (error) {
+    if (error instanceof Suspended) {
+      // It is run, and recorded, once its user has answered.
+      await release(parts, session, allowance.reserved).catch(() => {});
+      throw error;
+    }
     const latencyMs = performance.now() - startedAt;
     const failed = { ...base, mode: raw ? "raw" : "passthrough", errorCode: toLlmcError(error).code };
     // A failure to record must not hide the original failure.

@@ -1,3 +1,4 @@
+import { takeBeginning } from "../base/text.ts";
 import type { Output } from "./output.ts";
 import type { Shown } from "./shown.ts";
 
@@ -12,14 +13,6 @@ export interface RealOutput {
 /** About 7,500 and 2,000 tokens: some clients hand the structured result to the model, too. */
 const STDOUT_CHARS = 30_000;
 const STDERR_CHARS = 8_000;
-
-/** The beginning, in whole lines where a line ends in its second half. */
-const takeBeginning = (text: string, maxChars: number): string => {
-  if (text.length <= maxChars) return text;
-  const cut = text.slice(0, maxChars);
-  const lineEnd = cut.lastIndexOf("\n") + 1;
-  return lineEnd > maxChars / 2 ? cut.slice(0, lineEnd) : cut.replace(/[\uD800-\uDBFF]$/, "");
-};
 
 /** What was written, as it is. Whoever asks for the raw output gets the page that is shown. */
 export const realOutput = (output: Output, shown: Shown): RealOutput => {

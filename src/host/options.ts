@@ -88,14 +88,14 @@ export const hostSections = [
       ["."],
       "roots",
       'Directories that file tools may reach, relative to the workspace. An empty list denies everything; ["/"] must be written out.',
-      { path: true },
+      { path: { noEntry: "what callers may reach" } },
     ),
     allow_outbound_network: flag(false, true, "Let commands use the network."),
     run_cmd_allowlist: list(
       "ls cat head tail wc stat file find grep rg sort uniq diff tree git pytest".split(" "),
       "additions",
       "Programs that run_cmd may start. Shells and interpreters are allowed only where the operator lists them.",
-      { path: true },
+      { path: { noEntry: "programs that callers start, confined as any other" } },
     ),
     command_powers: list(
       [],
@@ -112,13 +112,13 @@ export const hostSections = [
       [],
       "roots",
       "Folders that commands may read besides the roots, such as a tool chain in your home (`llmc allow` adds them); programs in them or in their bin folders are found by other programs. Only names at the top of such a folder are checked against denylist_globs.",
-      { path: true },
+      { path: { noEntry: "lent to commands, which only read them" } },
     ),
     git_directories: list(
       [],
       "roots",
       "Git directories outside the roots that git may use for work trees in the roots, as `git worktree add` makes them (`llmc allow --repository` adds the one of this workspace). Git alone gets them, within the same rules as a git directory in a root; no tool reads them.",
-      { path: true },
+      { path: { noEntry: "judged as git directories, wherever they lie" } },
     ),
     command_memory_mb: whole(
       2048,
@@ -214,7 +214,7 @@ export const hostSections = [
       null,
       "roots",
       "Roots of the linux_* tools. If left out, those of mcp.tools apply. An empty list denies everything.",
-      { path: true },
+      { path: { noEntry: "what callers may reach" } },
     ),
     enforce_roots: flag(
       true,

@@ -10,11 +10,11 @@ export const httpSections = [
       "",
       "any",
       "PEM file with the certificate and its chain; read again when it changes.",
-      { restart: true, path: true },
+      { restart: true, path: "config" },
     ),
     tls_key_file: text("", "any", "PEM file with the private key; read again when it changes.", {
       restart: true,
-      path: true,
+      path: "state file",
     }),
     allowed_hosts: list(
       [],
@@ -34,7 +34,7 @@ export const httpSections = [
       "",
       "any",
       "Path of a Unix socket on which other programs of the same user call tools by POST /invoke; the token of each start lies beside it, under the same name with .token. If empty, there is none.",
-      { restart: true, path: true },
+      { restart: true, path: "state file" },
     ),
     max_connections: whole(
       1024,

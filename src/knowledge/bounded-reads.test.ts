@@ -7,6 +7,7 @@ import { resolveCitations } from "./resolve-citations.ts";
 import { createSqlStore, type SqlDriver } from "./store/sql-store.ts";
 import { createSqliteDriver } from "./store/sqlite-driver.ts";
 import type { Query } from "./store/statements.ts";
+import { parseVersion } from "./versions/semver.ts";
 
 const ALL = { permitCollection: () => {}, permitFlow: () => {} };
 const KEY = "0123456789abcdef0123";
@@ -47,7 +48,7 @@ const openLong = async () => {
   );
   const store = createSqlStore({ driver, workspace: root, now: () => 1000 });
   await store.createCollection("hand", "");
-  const made = await store.openGeneration("hand", "1.0.0", { embedder: "e", base: undefined });
+  const made = await store.openGeneration("hand", parseVersion("1.0.0"), { embedder: "e", base: undefined });
   const facts = {
     key: KEY,
     uri: "big.md",

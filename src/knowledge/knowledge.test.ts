@@ -14,6 +14,7 @@ import { readPack, writePack } from "./packs/pack-format.ts";
 import { createPassageEmbedder } from "./search/passage-embedder.ts";
 import { createSqlStore } from "./store/sql-store.ts";
 import { createSqliteDriver } from "./store/sqlite-driver.ts";
+import { parseVersion } from "./versions/semver.ts";
 
 const embedder = createPassageEmbedder();
 const ALL = { permitCollection: () => {}, permitFlow: () => {} };
@@ -257,7 +258,7 @@ describe("questions: REQ-K3 REQ-K4 REQ-K5", () => {
   test("an answer is made of cited sentences, and what is not there is said not to be", async () => {
     const { engine } = await promoted();
     const answer = await engine.answer({ query: "How long is each backup kept?" }, CALL);
-    expect(answer.text).toContain("Each backup is kept for thirty days. [1]");
+    expect(answer.text).toContain("1> Each backup is kept for thirty days.");
     expect(answer.citations[0]).toMatchObject({ anchor: "docs/backup.md#L1-L2" });
     expect(answer.confidence).toBeGreaterThan(0.5);
     const other = await engine.answer({ query: "Who painted the ceiling of the Sistine Chapel?" }, CALL);
@@ -478,21 +479,28 @@ describe("packs: REQ-K8", () => {
     // What a killed import leaves: an open version with some of its documents.
     await other.operator.importPack(pack, undefined);
     const [whole] = (await other.operator.list())[0]?.generations ?? [];
-    const [first] = await store.documents(whole?.id ?? 0);
-    await store.openGeneration("hand", "1.0.0", { embedder: embedder.id, base: undefined });
+    const [source = ""] = whole?.sources ?? [];
+    const questions = await store.questions("hand", whole?.id);
+    await store.removeCollection("hand");
+    await other.operator.create("hand", "");
+    const pack1 = { embedder: embedder.id, base: undefined, pack: { source, questions } };
+    await store.openGeneration("hand", parseVersion("1.0.0"), pack1);
     await expect(other.operator.exportPack("hand", undefined)).rejects.toThrow(
       "Not all documents of version 1.0.0 are in yet.",
     );
-    await store.removeDocuments(whole?.id ?? 0, [first?.key ?? ""]);
-    expect(await store.documents(whole?.id ?? 0)).toHaveLength(1);
     expect(await other.operator.importPack(pack, undefined)).toMatchObject({ documents: 2 });
     expect((await other.operator.list())[0]?.generations).toMatchObject([
       { state: "complete", documents: 2 },
     ]);
+    expect(await store.questions("hand")).toEqual([]);
+    await other.operator.promote("hand", undefined, { force: true });
     expect(await store.questions("hand")).toEqual([{ query: "q", gold: [] }]);
     // The same version just begun from a folder, before its first document is in.
     await other.operator.create("begun", "");
-    const begun = await store.openGeneration("begun", "1.0.0", { embedder: embedder.id, base: undefined });
+    const begun = await store.openGeneration("begun", parseVersion("1.0.0"), {
+      embedder: embedder.id,
+      base: undefined,
+    });
     await expect(other.operator.importPack(pack, "begun")).rejects.toMatchObject({ code: "already_exists" });
     expect((await other.operator.list()).find(({ name }) => name === "begun")?.generations).toMatchObject([
       { id: begun.id, state: "open", sources: [] },
@@ -500,7 +508,7 @@ describe("packs: REQ-K8", () => {
     // The same version begun from a folder.
     await other.operator.create("mine", "");
     await other.add("mine", "1.0.0");
-    await store.openGeneration("mine", "1.0.0", { embedder: embedder.id, base: undefined });
+    await store.openGeneration("mine", parseVersion("1.0.0"), { embedder: embedder.id, base: undefined });
     await expect(other.operator.importPack(pack, "mine")).rejects.toMatchObject({ code: "already_exists" });
     expect((await other.operator.list()).find(({ name }) => name === "mine")?.generations[0]?.documents).toBe(
       2,
@@ -512,7 +520,7 @@ describe("packs: REQ-K8", () => {
     format: 1 as const,
     collection: "hand",
     product: "",
-    version: "1.0.0",
+    version: parseVersion("1.0.0"),
     embedder: embedder.id,
     documents: 0,
     chunks: 0,
@@ -522,7 +530,8 @@ describe("packs: REQ-K8", () => {
   };
 
   test("the version of a pack is kept in its usual spelling, so that it can be found", () => {
-    expect(readPack(writePack({ ...MANIFEST, version: "v1.0.0" }, [])).manifest.version).toBe("1.0.0");
+    const written = { ...MANIFEST, version: "v1.0.0" as typeof MANIFEST.version };
+    expect(readPack(writePack(written, [])).manifest.version).toBe("1.0.0");
   });
 
   test.each([
@@ -535,6 +544,33 @@ describe("packs: REQ-K8", () => {
     const manifest = { ...MANIFEST, questions: questions as never };
     expect(() => readPack(writePack(manifest, []))).toThrow("its manifest is not complete");
     expect(readPack(writePack({ ...manifest, questions: [{ query: "q", gold: [] }] }, [])).parts).toEqual([]);
+  });
+
+  test("what is made here goes on beside an imported version, and is promoted before it: REQ-K2", async () => {
+    const { operator, engine, sources, add } = await promoted();
+    const own = await operator.exportPack("hand", undefined);
+    const { manifest, parts } = readPack(own);
+    const version = parseVersion("9.0.0");
+    const questions = Array.from({ length: 40 }, (_, at) => ({
+      query: `Who painted number ${at}?`,
+      gold: ["x.md"],
+    }));
+    await operator.importPack(writePack({ ...manifest, version, questions }, parts), "hand");
+    sources["more"] = { "m.md": "# More\nMore of it." };
+    const added = await add("hand", undefined, ["more"]);
+    expect(added).toMatchObject({ version: "1.1.0", added: ["more/m.md"] });
+    // Nothing of the pack is asked of it.
+    const first = await operator.promote("hand", undefined, { force: false });
+    expect(first).toMatchObject({ version: "1.1.0", evaluation: undefined });
+    await expect(operator.promote("hand", undefined, { force: true })).rejects.toMatchObject({
+      code: "resource_not_found",
+    });
+    await expect(operator.promote("hand", "9.0.0", { force: false })).rejects.toThrow(
+      /Version 9.0.0 was not promoted/,
+    );
+    await expect(add("hand", "9.0.0", ["more"])).rejects.toThrow(/imported/);
+    expect((await operator.list())[0]).toMatchObject({ active: "1.1.0" });
+    await engine.close();
   });
 
   test("a pack brings a version to another machine, all of it or nothing", async () => {

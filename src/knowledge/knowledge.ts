@@ -54,6 +54,8 @@ export interface KnowledgeParts {
   /** Names this process among those that share the store. */
   readonly holder: string;
   readonly newCode: () => string;
+  /** Told why an index that was built could not be saved: then each start builds it again. */
+  readonly onIndexNotSaved?: ((error: unknown) => void) | undefined;
   readonly now: () => number;
 }
 
@@ -197,6 +199,7 @@ export const createKnowledge = (parts: KnowledgeParts): KnowledgeEngine => {
     holder,
     now,
     maxBytes: parts.maxIndexBytes,
+    onIndexNotSaved: parts.onIndexNotSaved,
     collections: catalogue.list,
   });
   const search: Engine["search"] = (generation, query, limit) =>

@@ -1,7 +1,7 @@
 import { LlmcError } from "../base/error.ts";
 import { checkName } from "./api/ids.ts";
 import { type Evaluation, evaluate, shortcomings } from "./evaluate/evaluate.ts";
-import { baseFor } from "./ingest/choose-version.ts";
+import { baseFor, draftOf } from "./ingest/choose-version.ts";
 import { type Forgotten, forgetSources } from "./ingest/forget-sources.ts";
 import { type IngestReport, ingest } from "./ingest/ingest.ts";
 import type { IngestParts, IngestProgress, IngestRequest } from "./ingest/ingest-source.ts";
@@ -9,7 +9,7 @@ import type { KnowledgeEngine } from "./knowledge.ts";
 import { exportPack } from "./packs/export-pack.ts";
 import { importPack } from "./packs/import-pack.ts";
 import type { Collection, EvalQuestion, Generation, Removed, Source } from "./store/contract.ts";
-import { checkVersion } from "./versions/semver.ts";
+import { parseVersion } from "./versions/semver.ts";
 
 export interface OperatorParts {
   readonly engine: KnowledgeEngine;
@@ -43,20 +43,23 @@ const noSuchVersion = ({ name, generations }: Collection, asked: string | undefi
           .join(", ")}.`,
       });
 
-/** The version that was named, or else the newest that is not promoted yet. */
+/**
+ * The version that was named, or else the one that is being made here. What was imported is meant without being named only
+ * where there is nothing else: it would take the place of the collection's own documents.
+ */
 const pick = (collection: Collection, version: string | undefined): Generation => {
-  const asked = version === undefined ? undefined : checkVersion(version);
+  const asked = version === undefined ? undefined : parseVersion(version);
   const { generations } = collection;
   const found =
     asked === undefined
-      ? generations.find(({ state }) => state !== "sealed")
+      ? (draftOf(collection) ?? (collection.active === undefined ? generations[0] : undefined))
       : generations.find((one) => one.version === asked);
   if (found === undefined) throw noSuchVersion(collection, asked);
   return found;
 };
 
 const current = (collection: Collection, version: string | undefined): Generation => {
-  const wanted = version === undefined ? (collection.pinned ?? collection.active) : checkVersion(version);
+  const wanted = version === undefined ? (collection.pinned ?? collection.active) : parseVersion(version);
   const found = collection.generations.find((one) => one.version === wanted) ?? collection.generations[0];
   if (found === undefined || (version !== undefined && found.version !== wanted))
     throw noSuchVersion(collection, version === undefined ? undefined : wanted);
@@ -120,7 +123,7 @@ const promote = async (
   const { store, catalogue } = parts.engine;
   const collection = await catalogue.find(checkName(name));
   const generation = pick(collection, version);
-  const questions = await store.questions(collection.name);
+  const questions = await store.questions(collection.name, generation.id);
   const isEvaluated = generation.state !== "open" && questions.length > 0;
   const evaluation = isEvaluated
     ? await runEvaluation(parts, collection, generation, questions, signal)
@@ -154,7 +157,7 @@ const evaluateVersion = async (
       ? pick(collection, undefined)
       : current(collection, version);
   if (questions !== undefined) await store.saveQuestions(collection.name, questions);
-  const asked = questions ?? (await store.questions(collection.name));
+  const asked = questions ?? (await store.questions(collection.name, generation.id));
   if (asked.length === 0)
     throw new LlmcError("invalid_args", `${name} has no question set yet.`, {
       hint: `llmc kb eval ${name} questions.jsonl`,
@@ -195,7 +198,7 @@ export const createOperator = (parts: OperatorParts) => {
       return version;
     },
     pin: async (name: string, version: string | undefined): Promise<void> =>
-      store.pin(checkName(name), version === undefined ? undefined : checkVersion(version)),
+      store.pin(checkName(name), version === undefined ? undefined : parseVersion(version)),
     evaluate: (
       name: string,
       version: string | undefined,

@@ -5,8 +5,8 @@ export const knowledgeSections = [
     data_dir: text(
       ".llmc/kb",
       "any",
-      "Folder of the embedded store, relative to the workspace. It has to be the user's own.",
-      { path: true, restart: true },
+      "Folder of the embedded store, relative to the workspace. It has to be the user's own, and nothing else may lie in it: no tool and no command in a sandbox reaches it.",
+      { path: "state folder", restart: true },
     ),
     store: oneOf(
       ["sqlite", "postgres"],
@@ -32,7 +32,7 @@ export const knowledgeSections = [
       "",
       "any",
       "Folder of declared flows (*.toml, *.json), relative to the workspace. Empty means none.",
-      { path: true },
+      { path: "config" },
     ),
     private_hosts: list(
       [],

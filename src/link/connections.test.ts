@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer as createHttpServer, type IncomingMessage, request, type Server } from "node:http";
@@ -6,7 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { connectTo } from "../host/net/link-sockets.ts";
+import { isFrontOf } from "../host/net/private-socket.ts";
 import { createCoreConnections } from "./core-connections.ts";
 import { createFrontConnections } from "./front-connections.ts";
 import { LinkBroken } from "./link-broken.ts";
@@ -18,6 +21,15 @@ const TOKEN = "the-token-of-this-start";
 const MAX_TOKEN_MS = 300;
 /** Far below the time after which a request gives up by itself. */
 const AT_ONCE_MS = 1000;
+
+/** Listens at its argument, and prints what comes. */
+const LISTENER = `
+const print = (text) => process.stdout.write(text + "\\n");
+require("node:net").createServer((socket) => {
+  socket.setEncoding("utf8").on("data", print).on("error", () => {}).on("close", () => print("closed"));
+}).listen(process.argv[1], () => print("listening"));
+process.stdin.resume().once("end", () => process.exit());
+`;
 
 test("REQ-I7 a connection is not idle while an answer is owed, however long that takes", async () => {
   const folder = mkdtempSync(join(tmpdir(), "llmc-idle-"));
@@ -61,7 +73,7 @@ describe("FAIL-H3 REQ-I3 the two ends of a front's socket", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const connectTo = (server: Server) =>
+  const serveWith = (server: Server) =>
     createFrontConnections({
       server,
       token: TOKEN,
@@ -80,7 +92,7 @@ describe("FAIL-H3 REQ-I3 the two ends of a front's socket", () => {
       answer: async (request) => void (await readBody(request, 100)),
       sendError: (_request, response) => void response.end(),
     });
-    const connections = connectTo(server);
+    const connections = serveWith(server);
     connections.add(1, path);
     const socket = await accepted.take();
     const since = performance.now();
@@ -90,7 +102,7 @@ describe("FAIL-H3 REQ-I3 the two ends of a front's socket", () => {
     connections.close();
   });
 
-  const core = (isFront: () => boolean, maxConnections = 3, idleMs = 0) => {
+  const core = (maxConnections = 3, idleMs = 0) => {
     const sockets: Socket[] = [];
     const atOnce: number[] = [];
     const server = createHttpServer((request, response) => {
@@ -109,7 +121,7 @@ describe("FAIL-H3 REQ-I3 the two ends of a front's socket", () => {
         atOnce.push(sockets.filter(({ destroyed }) => !destroyed).length);
         return socket;
       },
-      isFront,
+      isFront: () => true,
       maxConnections: () => maxConnections,
       onRefused: () => {},
     });
@@ -126,7 +138,7 @@ describe("FAIL-H3 REQ-I3 the two ends of a front's socket", () => {
         () => "taken",
         () => "none",
       );
-      const { connections, close } = core(() => true);
+      const { connections, close } = core();
       connections.add(1, path);
       // The core's own is the one that is used, and the stranger's is closed.
       expect(await taken).toBe("taken");
@@ -136,17 +148,40 @@ describe("FAIL-H3 REQ-I3 the two ends of a front's socket", () => {
     },
   );
 
-  test("the core shows its token to no process but its front", async () => {
-    const heard: string[] = [];
-    const stranger = createServer((socket) => void text(socket).then((bytes) => heard.push(bytes)));
-    stranger.listen(join(folder, "stranger.sock"));
-    await once(stranger, "listening");
-    const { connections, close } = core(() => false);
-    connections.add(1, join(folder, "stranger.sock"));
-    await expect.poll(() => heard).toEqual([""]);
-    close();
-    stranger.close();
-  });
+  /** Another process that listens there, with what it prints: what it hears, and `closed` for each connection that ended. */
+  const listenElsewhere = async (to: string): Promise<{ pid: number; printed: () => string }> => {
+    const child = spawn(process.execPath, ["-e", LISTENER, to], { stdio: ["pipe", "pipe", "inherit"] });
+    onTestFinished(() => void child.kill());
+    let printed = "";
+    child.stdout.setEncoding("utf8").on("data", (part: string) => {
+      printed += part;
+    });
+    await expect.poll(() => printed, { timeout: 10_000 }).toBe("listening\n");
+    return { pid: child.pid ?? 0, printed: () => printed };
+  };
+
+  test.skipIf(process.platform !== "linux")(
+    "the core shows its token to no process but the front that it was told of, by what the kernel says",
+    async () => {
+      const [theirs, other] = [join(folder, "front-2.sock"), join(folder, "stranger.sock")];
+      const [front, stranger] = await Promise.all([listenElsewhere(theirs), listenElsewhere(other)]);
+      const refused: string[] = [];
+      const connections = createFrontConnections({
+        server: createHttpServer(),
+        token: TOKEN,
+        connect: connectTo,
+        isFront: (socket, pid) => isFrontOf(socket, pid, "us"),
+        maxConnections: () => 1,
+        onRefused: (reason) => refused.push(reason),
+      });
+      connections.add(front.pid, other);
+      await expect.poll(stranger.printed).toBe("listening\nclosed\n");
+      expect(refused).toEqual(["a front's socket is another process's"]);
+      connections.add(front.pid, theirs);
+      await expect.poll(front.printed).toBe(`listening\n${TOKEN}\n`);
+      connections.close();
+    },
+  );
 
   test("FAIL-D7 a request that waits for a connection fails at once when the link is closed", async () => {
     const link = createLinkClient({ token: TOKEN, connect: accepted.take });
@@ -176,7 +211,7 @@ describe("FAIL-H3 REQ-I3 the two ends of a front's socket", () => {
   });
 
   test("a spare is not closed for being idle, and a connection in use is", async () => {
-    const { connections, sockets, close } = core(() => true, 3, 50);
+    const { connections, sockets, close } = core(3, 50);
     connections.add(1, path);
     await expect.poll(() => sockets.length).toBe(1);
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -190,7 +225,7 @@ describe("FAIL-H3 REQ-I3 the two ends of a front's socket", () => {
   });
 
   test("closing the core's end closes every connection, also one whose answer has not ended", async () => {
-    const { connections, sockets, close } = core(() => true);
+    const { connections, sockets, close } = core();
     connections.add(1, path);
     const link = createLinkClient({ token: TOKEN, connect: accepted.take });
     const begun = Promise.withResolvers<unknown>();
@@ -204,7 +239,7 @@ describe("FAIL-H3 REQ-I3 the two ends of a front's socket", () => {
   });
 
   test("one connection is ready that is not in use, and never more than the bound are open", async () => {
-    const { connections, sockets, atOnce, close } = core(() => true);
+    const { connections, sockets, atOnce, close } = core();
     connections.add(1, path);
     const link = createLinkClient({ token: TOKEN, connect: accepted.take });
     await expect.poll(() => sockets.length).toBe(1);

@@ -8,6 +8,7 @@ const RETRY_MS = 25;
 const unavailable = (): LlmcError =>
   new LlmcError("unavailable", "The server's core is not there: it is being started again.", {
     hint: "Lists show what the core last reported. Try again in a moment.",
+    retryable: true,
   });
 
 /** Whether the core can be asked. */

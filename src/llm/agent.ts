@@ -1,5 +1,6 @@
 import { LlmcError } from "../base/error.ts";
 import type { Generation, Message, Model, Usage } from "./contract.ts";
+import { MAX_CHARS_PER_TOKEN } from "./generate.ts";
 import { type Role, systemPromptOf } from "./roles.ts";
 
 interface ContextSnippet {
@@ -88,9 +89,6 @@ interface AgentParts {
 /** The limit of retrieval. The beginning of a long message says what it is about. */
 const MAX_QUERY_CHARS = 20_000;
 
-/** Characters of the longest token. A text with more per allowed token is too long without counting. */
-const MAX_TOKEN_CHARS = 128;
-
 const tooLong = (maxTokens: number): LlmcError =>
   new LlmcError("file_too_large", `The message and its context are longer than ${maxTokens} tokens.`, {
     hint: "Send less; the operator's limit is mcp.llm.max_input_tokens.",
@@ -111,7 +109,8 @@ export const createAgent = ({ open, settings, search, countTokens, newCode, onGe
     const { model: name, maxOutputTokens, maxInputTokens, timeoutMs, contextTokens, roles } = settings();
     // Comes first, so that a refusal costs no retrieval.
     const model = await open(name);
-    if (userMsg.length + injectContext.length > maxInputTokens * MAX_TOKEN_CHARS)
+    // Too long without counting.
+    if (userMsg.length + injectContext.length > maxInputTokens * MAX_CHARS_PER_TOKEN)
       throw tooLong(maxInputTokens);
     const snippets =
       contextTokens === 0

@@ -23,7 +23,7 @@ export interface WorstCase {
 /** What one call was granted. It has to be ended in exactly one of these ways; a second one does nothing. */
 export interface Reservation {
   /** The provider answered. What it does not say counts as the worst case. */
-  settle(generation: Pick<Generation, "usage" | "costUsd" | "uncachedUsd" | "isKept">): void;
+  settle(generation: Pick<Generation, "usage" | "costUsd" | "uncachedUsd" | "isCached">): void;
   /** The call failed, and may have been paid for: the worst case counts. */
   fail(): void;
   /** The call failed before the provider took it: nothing was spent. */
@@ -46,7 +46,7 @@ export interface Spending extends DepthSpending {
   /** What the prompt caches of the providers have saved, less what writing to them cost; never below nothing. */
   readonly cacheSavedUsd: number;
   /** Calls that our own cache of responses answered. */
-  readonly keptCalls: number;
+  readonly cachedCalls: number;
   /** Calls whose price is unknown: they are not in `costUsd`. */
   readonly unpricedCalls: number;
   /** Of the session itself first, then of what it called, and so on. */
@@ -110,7 +110,7 @@ export class Budget {
   #reservedTokens = 0;
   #underWay = 0;
   #savedPico = 0;
-  #kept = 0;
+  #cached = 0;
   #unpriced = 0;
 
   constructor(limits: BudgetLimits) {
@@ -140,7 +140,7 @@ export class Budget {
       budgetUsd: this.#limits.usd,
       reservedUsd: toUsd(this.#reservedPico),
       cacheSavedUsd: toUsd(Math.max(0, this.#savedPico)),
-      keptCalls: this.#kept,
+      cachedCalls: this.#cached,
       unpricedCalls: this.#unpriced,
       byDepth: Array.from(this.#byDepth, (counts) => spendingOf(counts ?? noCounts())),
     };
@@ -260,7 +260,7 @@ export class Budget {
       settle: (generation) =>
         once(() => {
           const { usage, costUsd, uncachedUsd = costUsd } = generation;
-          if (generation.isKept === true) this.#kept++;
+          if (generation.isCached === true) this.#cached++;
           const pico = costUsd === undefined ? reservedPico : toPico(costUsd);
           if (costUsd !== undefined && uncachedUsd !== undefined)
             this.#savedPico += toPico(uncachedUsd) - pico;

@@ -1,5 +1,5 @@
 import { LlmcError, toLlmcError } from "../base/error.ts";
-import type { ErrorCode } from "../base/error-table.ts";
+import { ERROR_TABLE, type ErrorCode } from "../base/error-table.ts";
 import { isRecord } from "../base/is-record.ts";
 import type { Generation, Model, Models } from "./contract.ts";
 import { markUnbilled, mayBeBilled } from "./failures.ts";
@@ -63,6 +63,29 @@ const isSession = (one: unknown): one is Session =>
   typeof one["id"] === "string" &&
   SESSION_ID.test(one["id"]);
 
+const isFailure = (one: unknown): boolean =>
+  isRecord(one) &&
+  typeof one["code"] === "string" &&
+  Object.hasOwn(ERROR_TABLE, one["code"]) &&
+  typeof one["message"] === "string" &&
+  ["string", "undefined"].includes(typeof one["hint"]) &&
+  isRecord(one["details"]) &&
+  typeof one["retryable"] === "boolean" &&
+  typeof one["mayBeBilled"] === "boolean";
+
+const isGeneration = (one: unknown): boolean =>
+  isRecord(one) &&
+  typeof one["text"] === "string" &&
+  typeof one["finish"] === "string" &&
+  isRecord(one["usage"]) &&
+  ["number", "undefined"].includes(typeof one["costUsd"]);
+
+const isEntry = (one: unknown): one is Entry => {
+  if (!isRecord(one) || typeof one["key"] !== "string" || !isRecord(one["outcome"])) return false;
+  const { generation, failure } = one["outcome"];
+  return generation === undefined ? isFailure(failure) : isGeneration(generation);
+};
+
 export const parseCassette = (text: string): Cassette => {
   let read: unknown;
   try {
@@ -75,6 +98,7 @@ export const parseCassette = (text: string): Cassette => {
   const isOne =
     version === VERSION &&
     Array.isArray(entries) &&
+    entries.every(isEntry) &&
     Array.isArray(trajectories) &&
     Array.isArray(sessions) &&
     sessions.every(isSession);

@@ -37,7 +37,7 @@ export interface Generation {
   /** Undefined: the price or the usage is unknown. */
   readonly costUsd: number | undefined;
   /** Answered from our own cache of responses: nothing was sent. */
-  readonly isKept?: boolean | undefined;
+  readonly isCached?: boolean | undefined;
   /** What it would have cost without the provider's prompt cache. */
   readonly uncachedUsd?: number | undefined;
 }

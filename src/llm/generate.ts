@@ -51,7 +51,7 @@ const finishOf = (reason: SdkFinish, context: FailureContext): Finish => {
 };
 
 /** No token of a model stands for more characters; these are runs of blanks. */
-const MAX_CHARS_PER_TOKEN = 128;
+export const MAX_CHARS_PER_TOKEN = 128;
 
 /** What can be true of an answer. A text that is longer than was asked for is cut: whatever comes after works on it. */
 const bound = (

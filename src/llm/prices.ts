@@ -6,7 +6,7 @@ export interface Priced {
   readonly provider: ProviderName;
   readonly id: string;
   readonly baseUrl: string;
-  /** Runs on the operator's own machine. */
+  /** Runs on the operator's own machine, or in their own network. */
   readonly isFree: boolean;
   /** The operator's own price, which comes before any list. */
   readonly own?: OwnPrice | undefined;

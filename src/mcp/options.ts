@@ -6,7 +6,7 @@ export const mcpSections = [
       ["DOCS/agents.core.min.md", "DOCS/contracts.env.min.md"],
       "outside",
       "Workspace files offered as llmc://docs/NAME; those that do not exist are left out.",
-      { path: true },
+      { path: "startup" },
     ),
   }),
   section("mcp.limits", "Bounds on what comes in and goes out.", {

@@ -26,7 +26,9 @@ const fieldsOf = (record: CallRecord, includeCorrelationId: boolean) => ({
   ...(includeCorrelationId ? { correlation_id: record.correlationId } : {}),
   tool: record.tool,
   route: record.route,
-  status: record.errorCode === undefined ? 200 : ERROR_TABLE[record.errorCode].status,
+  ...(record.isQuestion
+    ? {}
+    : { status: record.errorCode === undefined ? 200 : ERROR_TABLE[record.errorCode].status }),
   ...record.where(),
   duration_ms: Math.round(record.durationMs * 1000) / 1000,
   truncated: record.truncated,
@@ -53,8 +55,9 @@ export const createObserver = ({ settings, log, metrics, tracer, audit }: Observ
     const fields = () => fieldsOf(record, includeCorrelationId);
     if (record.errorCode === "internal_error") {
       log.error(() => ({ ...fields(), ...describeCause(record.cause) }), "call failed");
-    } else log.info(fields, record.errorCode === undefined ? "call" : "call refused");
-    if (!enabled) return;
+    } else if (record.isQuestion) log.info(fields, "call asks its user");
+    else log.info(fields, record.errorCode === undefined ? "call" : "call refused");
+    if (!enabled || record.isQuestion) return;
     if (counts) metrics.recordCall(record, texts.input().length, texts.output().length);
     if (tokenAudit) audit.record(record, texts);
   },

@@ -21,7 +21,7 @@ export const observeSections = [
       "./artifacts/token_audit.csv",
       "any",
       "The token audit's file, relative to the workspace.",
-      { path: true },
+      { path: { noEntry: "a report of counts, which the server does not read as anything else" } },
     ),
     log_format: oneOf(
       ["json", "text"],

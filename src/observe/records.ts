@@ -17,6 +17,8 @@ export interface CallRecord {
   readonly where: () => Where;
   readonly durationMs: number;
   readonly truncated: boolean;
+  /** It ended with a question to its user, and is made again with the answer: that one counts. */
+  readonly isQuestion: boolean;
   readonly errorCode: ErrorCode | undefined;
   readonly traceId: string | undefined;
   /** The cause of an error; only its type, code and stack frames are logged. */

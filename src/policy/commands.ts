@@ -132,6 +132,7 @@ export const notThisOne = (arg: string, listedPath: string | undefined, path: st
     allowed: false,
     reason: `${quoteForMessage(arg)} is not the ${name} that may be run.`,
     hint: `${instead}, or let the operator allow this one too: ${allowCommand(path)}.`,
+    needs: [path],
   };
 };
 

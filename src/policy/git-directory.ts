@@ -1,7 +1,10 @@
 import { posix } from "node:path";
 
-/** What a directory holds under a name, as far as git cares; links count as what they are. */
-export type EntryKind = (path: string) => "file" | "directory" | "link" | "other" | undefined;
+/**
+ * What a directory holds under a name, as far as git cares; links count as what they are. Undefined where there is certainly
+ * nothing; what is closed to us may be anything.
+ */
+export type EntryKind = (path: string) => "file" | "directory" | "link" | "other" | "closed" | undefined;
 
 /** What git itself takes for `.git` on any disk: other letters, and the short name of old Windows disks. */
 export const GIT_NAME = /^(?:\.git|git~\d+)$/i;
@@ -14,7 +17,7 @@ export const BESIDE_HEAD: readonly string[] = ["objects", "refs", "commondir"];
 
 const hasHead = (dir: string, entryKind: EntryKind): boolean => {
   const head = entryKind(posix.join(dir, "HEAD"));
-  return head === "file" || head === "link";
+  return head === "file" || head === "link" || head === "closed";
 };
 
 /**

@@ -113,7 +113,10 @@ const REFUSALS: Record<PathRefusal, readonly [message: string, hint: string]> = 
   outside: ["is outside the allowed roots.", "Use a path inside the workspace or another allowed root."],
   deep: [`is more than ${MAX_PARTS} names deep.`, "Use a path with fewer folders."],
   system: ["leads into /proc or /sys, which is never read.", "Use a path of an ordinary file."],
-  private: [`belongs to llmc's own state (${STATE_DIR}), which no tool reads.`, "Use another path."],
+  private: [
+    `belongs to llmc's own state (${STATE_DIR}, or a path of its configuration), which no tool reads.`,
+    "Use another path.",
+  ],
   denylist: [
     "is on the denylist (mcp.tools.denylist_globs): its content is not returned.",
     "Its name can be listed; what is in it has to come from the user.",

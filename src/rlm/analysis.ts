@@ -16,6 +16,11 @@ const timedOut = (timeoutMs: number): LlmcError =>
     hint: "Raise timeout_s, or ask for less.",
   });
 
+const neverStarted = (timeoutMs: number): LlmcError =>
+  new LlmcError("timeout", `Other analyses ran for all of the ${timeoutMs / 1000} s of this one.`, {
+    hint: "Try again when they have ended; the operator's limit is mcp.code_execution.max_programs.",
+  });
+
 /** Ends with the caller's signal, or when time is up. */
 const deadlineOf = (timeoutMs: number, signal: AbortSignal) => {
   const controller = new AbortController();
@@ -39,7 +44,7 @@ const deadlineOf = (timeoutMs: number, signal: AbortSignal) => {
   };
 };
 
-/** Limits that a draft may stand in for an answer at, where the operator allows that. */
+/** Where one of these limits ends an analysis, its last draft may be given, if the operator allows that. */
 const PARTIAL_CODES = new Set(["budget_exceeded", "timeout"]);
 
 const draftOf = (draft: unknown): Answer | undefined => {
@@ -61,9 +66,13 @@ export const analyse = async (
   const deadline = deadlineOf(limits.timeoutMs, request.signal);
   const tree = new Tree(request, parts, { root, sub }, deadline.signal, trace);
   let draft: unknown;
+  let hasTurn = false;
   const finish = async (): Promise<Pick<AnalysisEnd, "answer" | "failure">> => {
     try {
       const { signal } = deadline;
+      // Before a model is asked: what cannot run costs nothing.
+      await parts.turns.take(signal);
+      hasTurn = true;
       const node = { id: "0", depth: 0, task, context, schema: undefined, signal };
       const { text, evidence } = await runNode(tree, node, (last) => {
         draft = last;
@@ -72,6 +81,8 @@ export const analyse = async (
     } catch (thrown) {
       // An interrupted call may fail in any way; the reason of the signal is the true one.
       const failure = toLlmcError(deadline.signal.aborted ? deadline.signal.reason : thrown);
+      if (!hasTurn && failure.code === "timeout")
+        return { answer: undefined, failure: neverStarted(limits.timeoutMs) };
       const isPartial = request.allowPartial && PARTIAL_CODES.has(failure.code);
       return { answer: isPartial ? draftOf(draft) : undefined, failure };
     } finally {
@@ -81,6 +92,7 @@ export const analyse = async (
   const outcome = await finish();
   // What a program asked for and did not wait for has been sent, and is paid for.
   await tree.settle();
+  if (hasTurn) parts.turns.give();
   return {
     ...outcome,
     spending: tree.budget.spending(),

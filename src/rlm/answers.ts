@@ -13,7 +13,12 @@ export interface Finished {
 
 export type Judged =
   | { readonly text: string; readonly value: unknown; readonly evidence: readonly Passage[] }
-  | { readonly problem: string };
+  | {
+      /** For the model. */
+      readonly problem: string;
+      /** For whoever asked: nothing of the answer. */
+      readonly reason: string;
+    };
 
 const MAX_ANSWER_CHARS = 100_000;
 export const MAX_EVIDENCE = 50;
@@ -76,17 +81,22 @@ export const judgeAnswer = async (
   signal?: AbortSignal,
 ): Promise<Judged> => {
   if (value === null || value === undefined || (typeof value === "string" && value.trim() === "")) {
-    return { problem: "finish was called without an answer." };
+    return { problem: "finish was called without an answer.", reason: "it was empty" };
   }
-  if (schema === undefined && typeof value !== "string") return { problem: notText(value) };
+  if (schema === undefined && typeof value !== "string")
+    return { problem: notText(value), reason: "it was not a text" };
   const text = textOf(value);
   if (text.length > MAX_ANSWER_CHARS) {
-    return { problem: `The answer has ${text.length} characters; at most ${MAX_ANSWER_CHARS} can be given.` };
+    return {
+      problem: `The answer has ${text.length} characters; at most ${MAX_ANSWER_CHARS} can be given.`,
+      reason: "it was too long",
+    };
   }
   const broken = schema === undefined ? undefined : checkValue(value, schema);
-  if (broken !== undefined) return { problem: `finish: ${broken}.` };
+  if (broken !== undefined) return { problem: `finish: ${broken}.`, reason: "it broke the schema" };
   const given = evidence === undefined || evidence === null ? [] : [evidence].flat();
-  if (given.length > MAX_EVIDENCE) return { problem: `More than ${MAX_EVIDENCE} pieces of evidence.` };
+  if (given.length > MAX_EVIDENCE)
+    return { problem: `More than ${MAX_EVIDENCE} pieces of evidence.`, reason: "it had too much evidence" };
   const pace = createPace(signal);
   const found: Passage[] = [];
   for (const one of given) {
@@ -94,6 +104,7 @@ export const judgeAnswer = async (
     if (passage === undefined) {
       return {
         problem: `Evidence ${found.length + 1} is not in the context: give {start, end} within it, or an exact quote.`,
+        reason: "its evidence is not in the text",
       };
     }
     found.push(passage);

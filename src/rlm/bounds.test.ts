@@ -8,8 +8,8 @@ import type { AnalysisParts, AnalysisRequest } from "./contract.ts";
 import { JAVASCRIPT_PRELUDE } from "./guest/javascript.ts";
 import { offsetsOf } from "./offsets.ts";
 import { rankPassages } from "./passages.ts";
-import { answerCalls, type NodeState } from "./sub-calls.ts";
-import { type TracedNode, TraceRecorder } from "./trace.ts";
+import { answerCalls, type ChildRequest, type NodeState } from "./sub-calls.ts";
+import { digest, type TracedNode, TraceRecorder } from "./trace.ts";
 import { Tree } from "./tree.ts";
 
 const MIB = 1024 * 1024;
@@ -28,8 +28,10 @@ const nodeOf = (): TracedNode => ({
   endMs: 0,
 });
 
+const contextOf = (text: string): Promise<Context> => Context.of(text, {}, undefined);
+
 /** A session as programs see it, without a model. */
-const stateOf = (
+const stateOf = async (
   text: string,
   grep: AnalysisParts["grep"] = async () => ({ hits: [], total: 0 }),
   calls = 10,
@@ -49,15 +51,15 @@ const stateOf = (
   const trace = new TraceRecorder(() => 0, false);
   const parts = { grep, countTokens: () => 1 } as unknown as AnalysisParts;
   const tree = new Tree(request, parts, { root: model, sub: model }, never, trace);
-  const context = new Context(text);
-  const children: Context[] = [];
+  const context = await contextOf(text);
+  const children: ChildRequest[] = [];
   const state: NodeState = {
     tree,
     context,
     traced: nodeOf(),
-    offsets: offsetsOf(context, "python"),
+    offsets: await offsetsOf(context, "python"),
     signal: never,
-    startChild: async (_task, child) => children.push(child),
+    startChild: async (child) => children.push(child),
     finished: undefined,
     draft: undefined,
     calls: 0,
@@ -86,14 +88,14 @@ test("REQ-L3 FAIL-G4 an answer is checked in bounded time, whatever its schema",
   expect(checkValue(Array(100).fill(whole), byNames)).toContain("too much to be checked");
   const judged = await judgeAnswer(
     { value: Array(90).fill(rows[0]), evidence: [] },
-    new Context("x"),
+    await contextOf("x"),
     byEnum,
   );
   expect(judged).toMatchObject({ problem: expect.stringContaining("characters") });
 });
 
 test("REQ-L3 FAIL-G4 every argument of a program is bounded before it is used", async () => {
-  const { call, state, children } = stateOf("a".repeat(262_000));
+  const { call, state, children } = await stateOf("a".repeat(262_000));
   const refused = async (name: string, args: object) =>
     expect(await call(name, args)).toMatchObject({ failure: { code: "invalid_args" } });
   await refused("rank", { query: "x ".repeat(20_000) });
@@ -113,7 +115,7 @@ test("REQ-L3 FAIL-G4 every argument of a program is bounded before it is used", 
 });
 
 test("REQ-L3 a question of any number of terms is ranked, and others are served meanwhile", async () => {
-  const context = new Context("zebra apple zebra apple\n".repeat(200_000));
+  const context = await contextOf("zebra apple zebra apple\n".repeat(200_000));
   const query = `zebra ${Array.from({ length: 100_000 }, (_, at) => `${at.toString(36)}q`).join(" ")}`;
   let turns = 0;
   const counter = setInterval(() => turns++, 1);
@@ -123,13 +125,33 @@ test("REQ-L3 a question of any number of terms is ranked, and others are served 
   expect(turns).toBeGreaterThan(2);
 });
 
+test("REQ-L3 a context is read once, for all analyses of it, and others are served meanwhile", async () => {
+  let turns = 0;
+  const counter = setInterval(() => turns++, 1);
+  const context = await contextOf("a line with a 😀 in it\n".repeat(2_000_000));
+  const read = turns;
+  const offsets = await offsetsOf(context, "python");
+  clearInterval(counter);
+  expect([read > 2, turns - read > 2]).toEqual([true, true]);
+  expect(await offsetsOf(context, "python")).toBe(offsets);
+  expect([context.lines, context.lineAt(50), context.spanOfLine(3)]).toEqual([
+    2_000_001,
+    3,
+    { start: 46, end: 68 },
+  ]);
+  expect([context.bytes, context.sha256]).toEqual([50_000_000, digest(context.text)]);
+  const ended = new AbortController();
+  ended.abort(new Error("ended"));
+  await expect(Context.of(context.text, {}, ended.signal)).rejects.toThrow("ended");
+});
+
 test("REQ-L3 a context of any size is ranked, in little memory beside it", async () => {
   const rest = `${"-".repeat(1399)}\n`.repeat(50_000);
   const needle = "the vault opens with the word sesame\n";
   const text = `${rest}${needle}${"the word\n".repeat(200_000)}`;
   expect(text.length).toBeGreaterThan(64 * MIB);
   const before = process.memoryUsage().arrayBuffers;
-  const found = await rankPassages(new Context(text), "which word opens the vault?", 2, never);
+  const found = await rankPassages(await contextOf(text), "which word opens the vault?", 2, never);
   expect(found[0]?.text).toContain(needle);
   expect(found[0]?.line).toBe(50_000);
   expect(found).toHaveLength(2);
@@ -138,7 +160,7 @@ test("REQ-L3 a context of any size is ranked, in little memory beside it", async
 
 test("REQ-L3 a few searches of one session run at once, and the others wait", async () => {
   let [running, peak] = [0, 0];
-  const { call } = stateOf("text", async () => {
+  const { call } = await stateOf("text", async () => {
     peak = Math.max(peak, ++running);
     await setTimeout(2);
     running--;
@@ -150,7 +172,7 @@ test("REQ-L3 a few searches of one session run at once, and the others wait", as
 });
 
 test("REQ-L3 no analysis is begun where no model call is left, and nothing is done for it", async () => {
-  const { call, state, children } = stateOf("a".repeat(1000), undefined, 0);
+  const { call, state, children } = await stateOf("a".repeat(1000), undefined, 0);
   let searches = 0;
   state.tree.inSearchSlot = async (work) => {
     searches++;
@@ -165,7 +187,7 @@ test("REQ-L3 no analysis is begun where no model call is left, and nothing is do
 
 test("REQ-L3 a part that a program cut out is looked for in a slot of the searches, piece by piece", async () => {
   const text = `export const first = 1;\n${"x".repeat(600_000)}const needle = (a: number): number => a;\n`;
-  const { call, state, children } = stateOf(text);
+  const { call, state, children } = await stateOf(text);
   Object.assign(state.context, { language: "typescript" });
   let searches = 0;
   const inSlot = state.tree.inSearchSlot.bind(state.tree);
@@ -185,9 +207,20 @@ test("REQ-L3 a part that a program cut out is looked for in a slot of the search
   } finally {
     String.prototype.includes = includes;
   }
-  expect(children.map(({ language }) => language === "typescript")).toEqual([true, false]);
+  expect(children.map(({ context }) => context.language === "typescript")).toEqual([true, false]);
   expect(searches).toBe(2);
   expect(Math.max(...pieces)).toBeLessThan(300_000);
+});
+
+test("REQ-L4 analyses are numbered in the order in which they were started, however long their texts are looked for", async () => {
+  const { call, children } = await stateOf(`${"x".repeat(20_000_000)}end`);
+  await Promise.all([
+    call("rlm", { task: "searched", context: "it is nowhere" }),
+    call("rlm", { task: "cut", start: 0, end: 9 }),
+    call("rlm", { task: "whole" }),
+  ]);
+  expect(children.map(({ task }) => task)).toEqual(["whole", "cut", "searched"]);
+  expect(children.map(({ id }) => id)).toEqual(["0.3", "0.2", "0.1"]);
 });
 
 test("REQ-L3 a text of one line is cut into passages by looking at each of them once", async () => {
@@ -200,7 +233,7 @@ test("REQ-L3 a text of one line is cut into passages by looking at each of them 
     return found;
   };
   try {
-    expect(await rankPassages(new Context(text), "needle", 3, never)).toHaveLength(3);
+    expect(await rankPassages(await contextOf(text), "needle", 3, never)).toHaveLength(3);
   } finally {
     String.prototype.lastIndexOf = lastIndexOf;
   }
@@ -241,9 +274,21 @@ test("REQ-L3 repeated prompts are recorded up to a bound", () => {
   expect(node.calls).toHaveLength(20_000);
 });
 
-test("REQ-L3 positions of Python are those of the text, wherever its wide characters are", () => {
+test("REQ-L7 FAIL-G4 the texts of a trace are kept up to a bound, and digests of those beyond it", () => {
+  const trace = new TraceRecorder(() => 0, true);
+  const text = "x".repeat(3 * MIB);
+  const kept = Array.from({ length: 10 }, () => trace.text(text));
+  expect(kept.map((one) => one.text === text)).toEqual([...Array(5).fill(true), ...Array(5).fill(false)]);
+  expect(new Set(kept.map(({ chars, sha256 }) => `${chars} ${sha256}`)).size).toBe(1);
+  // A shorter one finds room.
+  expect(trace.text("short").text).toBe("short");
+  for (let i = 0; i < 30_000; i++) trace.addNode(nodeOf());
+  expect(trace.nodes).toHaveLength(20_000);
+});
+
+test("REQ-L3 positions of Python are those of the text, wherever its wide characters are", async () => {
   const text = `${"a".repeat(1023)}😀${"b".repeat(3000)}😀😀c`;
-  const { fromGuest, toGuest } = offsetsOf(new Context(text), "python");
+  const { fromGuest, toGuest } = await offsetsOf(await contextOf(text), "python");
   const characters = [...text];
   for (const at of [0, 1022, 1023, 1024, 1025, 2048, characters.length - 1, characters.length]) {
     const unit = characters.slice(0, at).join("").length;
@@ -257,7 +302,7 @@ test("REQ-L4 FAIL-G4 no more prompts wait than calls are left, and repeated ones
     prompts: Array.from({ length: count }, (_, at) => `${of} ${at}`),
   });
   // A provider that hangs.
-  const { call } = stateOf("text", undefined, 10, () => new Promise<never>(() => {}));
+  const { call } = await stateOf("text", undefined, 10, () => new Promise<never>(() => {}));
   void call("llmBatch", prompts("first", 14));
   const beyond = await call("llm", { prompt: "one more" });
   expect(beyond).toMatchObject({ failure: { code: "budget_exceeded" } });

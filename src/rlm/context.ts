@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { createPace } from "../llm/pace.ts";
 import { detectLanguage } from "../syntax/detect-language.ts";
 import { languageNamed, languageOf } from "../syntax/languages.ts";
 
@@ -14,7 +16,7 @@ export interface Passage extends Span {
   readonly text: string;
 }
 
-/** How much of a context is encoded or sent at once. */
+/** How much of a context is read, encoded or sent at once. */
 const PIECE_CHARS = 256 * 1024;
 
 const HEAD_LINES = 12;
@@ -22,37 +24,99 @@ const HEAD_CHARS = 1500;
 
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
 
+interface ContextHint {
+  readonly path?: string | undefined;
+  readonly language?: string | undefined;
+}
+
+/** What is known of the whole text, from reading it once. */
+interface Facts {
+  readonly bytes: number;
+  /** The first half of its SHA-256. */
+  readonly sha256: string;
+  /** Whether some characters have two UTF-16 units. */
+  readonly hasPairs: boolean;
+  readonly lineStarts: Uint32Array;
+}
+
+const languageFor = (text: string, { path, language }: ContextHint): string | undefined => {
+  const named = language === undefined ? undefined : languageNamed(language);
+  return named ?? (path === undefined ? detectLanguage(text) : languageOf(path, text.slice(0, 4096)).id);
+};
+
+/** Pieces of a text, none of which ends in the middle of a character: no second copy of a large one is ever held. */
+function* piecesOf(text: string): Generator<string> {
+  for (let at = 0; at < text.length; ) {
+    let end = Math.min(text.length, at + PIECE_CHARS);
+    if (isHighSurrogate(text.charCodeAt(end - 1)) && end < text.length) end++;
+    yield text.slice(at, end);
+    at = end;
+  }
+}
+
+function* lineBreaksOf(piece: string): Generator<number> {
+  for (let at = piece.indexOf("\n"); at >= 0; at = piece.indexOf("\n", at + 1)) yield at;
+}
+
+/** A hundred megabytes take more than a second: others are answered meanwhile. */
+const readFacts = async (text: string, signal: AbortSignal | undefined): Promise<Facts> => {
+  const pace = createPace(signal);
+  const hash = createHash("sha256");
+  let [bytes, lines, hasPairs] = [0, 1, false];
+  for (const piece of piecesOf(text)) {
+    hash.update(piece);
+    bytes += Buffer.byteLength(piece);
+    hasPairs ||= /[\ud800-\udbff]/.test(piece);
+    for (const _ of lineBreaksOf(piece)) lines++;
+    await pace();
+  }
+  // Counted first: a list that grows would take several times as much.
+  const lineStarts = new Uint32Array(lines);
+  let [line, before] = [1, 0];
+  for (const piece of piecesOf(text)) {
+    for (const at of lineBreaksOf(piece)) lineStarts[line++] = before + at + 1;
+    before += piece.length;
+    await pace();
+  }
+  return { bytes, sha256: hash.digest("hex").slice(0, 32), hasPairs, lineStarts };
+};
+
 /** The text that is analysed. Only its size and beginning are shown to the model; the rest it reads by program. */
 export class Context {
   readonly text: string;
   /** The id of its language, where it is known. */
   readonly language: string | undefined;
-  #bytes: number | undefined;
-  #lineStarts: Uint32Array | undefined;
+  readonly #facts: Facts;
 
-  constructor(
-    text: string,
-    hint: { readonly path?: string | undefined; readonly language?: string | undefined } = {},
-  ) {
+  private constructor(text: string, language: string | undefined, facts: Facts) {
     this.text = text;
-    const named = hint.language === undefined ? undefined : languageNamed(hint.language);
-    this.language =
-      named ??
-      (hint.path === undefined ? detectLanguage(text) : languageOf(hint.path, text.slice(0, 4096)).id);
+    this.language = language;
+    this.#facts = facts;
+  }
+
+  static async of(text: string, hint: ContextHint, signal: AbortSignal | undefined): Promise<Context> {
+    return new Context(text, languageFor(text, hint), await readFacts(text, signal));
   }
 
   get bytes(): number {
-    this.#bytes ??= Buffer.byteLength(this.text);
-    return this.#bytes;
+    return this.#facts.bytes;
+  }
+
+  get sha256(): string {
+    return this.#facts.sha256;
+  }
+
+  get hasPairs(): boolean {
+    return this.#facts.hasPairs;
   }
 
   get lines(): number {
-    return this.#starts().length;
+    return this.#facts.lineStarts.length;
   }
 
   /** Counted from 1. */
   lineAt(offset: number): number {
-    const starts = this.#starts();
+    const { lineStarts: starts } = this.#facts;
     let [low, high] = [0, starts.length - 1];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
@@ -64,20 +128,14 @@ export class Context {
 
   /** Without the line end. */
   spanOfLine(line: number): Span {
-    const starts = this.#starts();
+    const { lineStarts: starts } = this.#facts;
     const start = starts[line - 1] ?? this.text.length;
     const next = starts[line];
     return { start, end: next === undefined ? this.text.length : next - 1 };
   }
 
-  /** Pieces of the text, none of which ends in the middle of a character: no second copy of a large one is ever held. */
-  *pieces(): Generator<string> {
-    for (let at = 0; at < this.text.length; ) {
-      let end = Math.min(this.text.length, at + PIECE_CHARS);
-      if (isHighSurrogate(this.text.charCodeAt(end - 1)) && end < this.text.length) end++;
-      yield this.text.slice(at, end);
-      at = end;
-    }
+  pieces(): Generator<string> {
+    return piecesOf(this.text);
   }
 
   *slices(): Generator<Buffer> {
@@ -87,19 +145,5 @@ export class Context {
   head(): string {
     const end = this.spanOfLine(Math.min(HEAD_LINES, this.lines)).end;
     return this.text.slice(0, Math.min(end, HEAD_CHARS)).toWellFormed();
-  }
-
-  #starts(): Uint32Array {
-    if (this.#lineStarts === undefined) {
-      const { text } = this;
-      let lines = 1;
-      for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines++;
-      // Counted first: a list that grows would take several times as much.
-      const starts = new Uint32Array(lines);
-      for (let at = text.indexOf("\n"), line = 1; at >= 0; at = text.indexOf("\n", at + 1))
-        starts[line++] = at + 1;
-      this.#lineStarts = starts;
-    }
-    return this.#lineStarts;
   }
 }

@@ -16,8 +16,8 @@ export interface Estimate {
   readonly sub_call_chars: number;
   /** The whole context in one prompt, which the analysis avoids. */
   readonly one_prompt_usd: number | null;
-  /** No analysis costs more than this: the budget, or nothing where its models cost nothing. */
-  readonly worst_case_usd: number;
+  /** No analysis costs more than this: the budget, or nothing where its models cost nothing; null if a price is unknown. */
+  readonly worst_case_usd: number | null;
 }
 
 const SUB_CALL_CHARS = 20_000;
@@ -41,6 +41,12 @@ const costOf = async (
   return worst.costUsd ?? null;
 };
 
+/** Where a price is unknown, calls are refused, or the budget does not hold for them. */
+const worstOf = (firstUsd: number | null, subUsd: number | null, budgetUsd: number): number | null => {
+  if (firstUsd === null || subUsd === null) return null;
+  return firstUsd === 0 && subUsd === 0 ? 0 : budgetUsd;
+};
+
 export const estimate = async (request: AnalysisRequest, parts: AnalysisParts): Promise<Estimate> => {
   const { task, context, rootModel, subModel, language, limits, allowPartial } = request;
   const [root, sub] = [await parts.open(rootModel), await parts.open(subModel)];
@@ -62,6 +68,6 @@ export const estimate = async (request: AnalysisRequest, parts: AnalysisParts): 
     sub_call_usd: subUsd,
     sub_call_chars: SUB_CALL_CHARS,
     one_prompt_usd: await costOf(root, SUB_SYSTEM_PROMPT, `${task}\n${context.text}`, maxOutputTokens, parts),
-    worst_case_usd: firstUsd === 0 && subUsd === 0 ? 0 : limits.usd,
+    worst_case_usd: worstOf(firstUsd, subUsd, limits.usd),
   };
 };

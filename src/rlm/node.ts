@@ -1,180 +1,20 @@
-import { LlmcError, toLlmcError } from "../base/error.ts";
-import type { Generation, Message } from "../llm/contract.ts";
-import type { ProgramResult } from "../sandbox/contract.ts";
-import { type Judged, judgeAnswer } from "./answers.ts";
-import type { Context } from "./context.ts";
+import { toLlmcError } from "../base/error.ts";
+import type { Message } from "../llm/contract.ts";
 import type { AnswerSchema } from "./contract.ts";
 import { Interpreter } from "./interpreter.ts";
 import { outlineContext } from "./navigation.ts";
+import { outOfTurns } from "./node-failures.ts";
 import { offsetsOf } from "./offsets.ts";
-import { FEEDBACK, firstMessage, nextMessage, systemPrompt } from "./prompts.ts";
-import { readReply } from "./reply.ts";
+import { firstMessage, nextMessage, systemPrompt } from "./prompts.ts";
 import { headAndTail } from "./shown-text.ts";
-import { answerCalls, type NodeState } from "./sub-calls.ts";
-import { addCost, digest, digestOf, type TracedNode, type TracedTurn } from "./trace.ts";
+import { answerCalls, type ChildRequest, type NodeState } from "./sub-calls.ts";
+import { addCost, type TracedNode, type TracedTurn } from "./trace.ts";
 import type { Tree } from "./tree.ts";
+import { type Conversation, type NodeAnswer, readTurn } from "./turn.ts";
 
-interface NodeRequest {
-  readonly id: string;
+interface NodeRequest extends ChildRequest {
   readonly depth: number;
-  readonly task: string;
-  readonly context: Context;
-  readonly schema: AnswerSchema | undefined;
-  /** Ends with the session, or with the program that started this analysis. */
-  readonly signal: AbortSignal;
 }
-
-export type NodeAnswer = Extract<Judged, { readonly value: unknown }>;
-
-/** Replies without text in a row that end the analysis, withheld or cut off. */
-const MAX_EMPTY = 2;
-
-/** More turns do not help a model of whose programs none worked. What they printed is not repeated: errors are logged. */
-const outOfTurns = (turns: readonly TracedTurn[]): LlmcError => {
-  const problems = turns.map(({ problem = "" }) => problem);
-  const hasWorked = problems.some((problem) => problem === "" || problem === "rejected_answer");
-  const counts = [...Map.groupBy(problems, (problem) => problem.replaceAll("_", " "))];
-  const why = hasWorked
-    ? ""
-    : ` No turn had a program that worked: ${counts.map(([what, { length }]) => `${what} (${length})`).join(", ")}.`;
-  return new LlmcError("budget_exceeded", `The model did not finish within ${turns.length} turns.${why}`, {
-    hint: hasWorked
-      ? "Raise max_turns, or ask for less."
-      : "Try another model; llmc rlm query --trace FILE --trace-content shows what it wrote.",
-    details: { limit: "max_turns" },
-  });
-};
-
-const refused = (model: string): LlmcError =>
-  new LlmcError("provider_error", `${model} withheld its reply ${MAX_EMPTY} times.`, {
-    hint: "Rephrase the task, or use another model.",
-    retryable: false,
-  });
-
-/** A model that thinks first, and longer than it may write. */
-const outOfTokens = (model: string, maxOutputTokens: number): LlmcError =>
-  new LlmcError(
-    "provider_error",
-    `${model} used all ${maxOutputTokens} tokens of its reply before it wrote a word, ${MAX_EMPTY} times.`,
-    {
-      hint: "Raise mcp.llm.max_output_tokens: models that think first need several thousand; or use a model that thinks less.",
-      retryable: false,
-      details: { limit: "max_output_tokens" },
-    },
-  );
-
-/** The outcome of one turn: an accepted answer, or what the model is shown next. */
-type TurnEnd = { readonly answer: NodeAnswer } | { readonly shown: string; readonly problem?: string };
-
-const showError = ({ error }: ProgramResult): string => {
-  if (error === undefined) return "";
-  const at = error.line === undefined ? "" : ` (line ${error.line})`;
-  const lost =
-    error.ended === undefined
-      ? ""
-      : " The interpreter was started again: `context` is there, your variables are lost.";
-  return `${error.name}: ${error.message}${at}${lost}`;
-};
-
-const showResult = (result: ProgramResult): string => {
-  const { output, outputCut, result: value } = result;
-  return (
-    [
-      headAndTail(output.replace(/\n$/, "")),
-      ...(outputCut ? ["[the output was too long and was cut]"] : []),
-      ...(value === undefined || value === "null" ? [] : [`=> ${headAndTail(value, 1500, 500)}`]),
-      showError(result),
-    ]
-      .filter((part) => part !== "")
-      .join("\n") || "[nothing was printed]"
-  );
-};
-
-/** Counts what went wrong with a program that ran. */
-const countResult = ({ tree: { counts } }: NodeState, { error, outputCut }: ProgramResult): void => {
-  if (outputCut) counts.cut_outputs++;
-  if (error !== undefined) counts.failed_programs++;
-  if (error?.ended !== undefined) counts.ended_interpreters++;
-};
-
-const runProgram = async (
-  state: NodeState,
-  interpreter: Interpreter,
-  code: string,
-  schema: AnswerSchema | undefined,
-): Promise<TurnEnd> => {
-  state.finished = undefined;
-  const result = await interpreter.run(code);
-  countResult(state, result);
-  const shown = showResult(result);
-  if (state.finished === undefined) {
-    return { shown, ...(result.error === undefined ? {} : { problem: "failed_program" }) };
-  }
-  if (result.error !== undefined) {
-    state.tree.counts.rejected_answers++;
-    return {
-      shown: `${shown}\nfinish was called, but the program failed: the answer was not taken.`,
-      problem: "rejected_answer",
-    };
-  }
-  const judged = await judgeAnswer(state.finished, state.context, schema, state.signal);
-  if ("value" in judged) return { answer: judged };
-  state.tree.counts.rejected_answers++;
-  return { shown: `${shown}\n${judged.problem} The answer was not taken.`, problem: "rejected_answer" };
-};
-
-interface Conversation {
-  readonly messages: Message[];
-  /** The last program and its result: the model gets a remark when it repeats itself. */
-  last: string;
-  /** Replies without text in a row. */
-  empty: number;
-}
-
-/** A reply without text: the model is told why once, and then the analysis ends. */
-const readEmpty = (
-  { tree: { counts, request }, traced: { model } }: NodeState,
-  conversation: Conversation,
-  finish: Generation["finish"],
-): TurnEnd => {
-  const isLast = ++conversation.empty >= MAX_EMPTY;
-  if (finish === "length") {
-    counts.out_of_tokens++;
-    if (isLast) throw outOfTokens(model, request.limits.maxOutputTokens);
-    return { shown: FEEDBACK.out_of_tokens, problem: "out_of_tokens" };
-  }
-  counts.refused++;
-  if (isLast) throw refused(model);
-  return { shown: FEEDBACK.refused, problem: "refused" };
-};
-
-const readTurn = async (
-  state: NodeState,
-  interpreter: Interpreter,
-  conversation: Conversation,
-  { text, finish }: Generation,
-  schema: AnswerSchema | undefined,
-  traced: TracedTurn,
-): Promise<TurnEnd> => {
-  const { counts, request, trace } = state.tree;
-  if (text.trim() === "" || finish === "filtered") return readEmpty(state, conversation, finish);
-  conversation.empty = 0;
-  const reply = readReply(text, request.language);
-  if (reply.kind !== "code") {
-    counts.without_code++;
-    return { shown: FEEDBACK[reply.kind], problem: reply.kind };
-  }
-  traced.code = trace.text(reply.code);
-  const end = await runProgram(state, interpreter, reply.code, schema);
-  if ("answer" in end) return end;
-  const current = digest(`${reply.code}\n${end.shown}`);
-  if (current !== conversation.last) {
-    conversation.last = current;
-    return end;
-  }
-  counts.repeated++;
-  return { shown: `${end.shown}\n${FEEDBACK.repeated}`, problem: "repeated" };
-};
 
 const takeTurns = async (
   state: NodeState,
@@ -185,6 +25,7 @@ const takeTurns = async (
   const { tree, traced: node } = state;
   const { maxTurns } = tree.request.limits;
   const model = node.depth === 0 ? tree.root : tree.sub;
+  const rejected: string[] = [];
   for (let turn = 1; turn <= maxTurns; turn++) {
     const traced: TracedTurn = { turn, startMs: tree.trace.at(), endMs: 0 };
     node.turns.push(traced);
@@ -203,6 +44,7 @@ const takeTurns = async (
       if ("answer" in end) return end.answer;
       traced.output = tree.trace.text(end.shown);
       if (end.problem !== undefined) traced.problem = end.problem;
+      if (end.rejected !== undefined) rejected.push(end.rejected);
       conversation.messages.push(
         { role: "assistant", text: headAndTail(generation.text).trim() || "[no reply]" },
         { role: "user", text: nextMessage(end.shown, maxTurns - turn) },
@@ -211,7 +53,7 @@ const takeTurns = async (
       traced.endMs = tree.trace.at();
     }
   }
-  throw outOfTurns(node.turns);
+  throw outOfTurns(node.turns, rejected);
 };
 
 const openNode = ({ trace, root, sub }: Tree, { id, depth, task, context }: NodeRequest): TracedNode => {
@@ -221,28 +63,25 @@ const openNode = ({ trace, root, sub }: Tree, { id, depth, task, context }: Node
     model: (depth === 0 ? root : sub).name,
     task: trace.text(task),
     contextBytes: context.bytes,
-    contextSha256: digestOf(context.pieces()),
+    contextSha256: context.sha256,
     startMs: trace.at(),
     endMs: 0,
     turns: [],
     calls: [],
   };
-  trace.nodes.push(traced);
+  trace.addNode(traced);
   return traced;
 };
 
 const startChildOf =
-  (tree: Tree, parent: () => NodeState): NodeState["startChild"] =>
-  async (task, context, schema, signal) => {
-    const state = parent();
-    const { id, depth } = state.traced;
+  (tree: Tree, depth: number): NodeState["startChild"] =>
+  async (child) => {
     tree.counts.children++;
-    const child = { id: `${id}.${++state.children}`, depth: depth + 1, task, context, schema, signal };
-    return tree.inTurn(child.depth, signal, async () => {
+    return tree.inChildSlot(depth, child.context.text.length, child.signal, async () => {
       // Those before it may have made the last call: no interpreter is started for one that can ask nothing.
       tree.budget.refuseIfSpent();
-      const { value, text } = await runNode(tree, child);
-      return schema === undefined ? text : value;
+      const { value, text } = await runNode(tree, { ...child, depth });
+      return child.schema === undefined ? text : value;
     });
   };
 
@@ -254,15 +93,16 @@ export const runNode = async (
 ): Promise<NodeAnswer> => {
   const { depth, task, context, schema, signal } = request;
   const { language, limits, allowPartial } = tree.request;
+  const offsets = await offsetsOf(context, language, signal);
   const traced = openNode(tree, request);
   tree.report(0, { node: traced.id, kind: "child", detail: traced.model });
   const state: NodeState = {
     tree,
     context,
     traced,
-    offsets: offsetsOf(context, language),
+    offsets,
     signal,
-    startChild: startChildOf(tree, () => state),
+    startChild: startChildOf(tree, depth + 1),
     finished: undefined,
     draft: undefined,
     calls: 0,

@@ -1,3 +1,4 @@
+import { createPace } from "../llm/pace.ts";
 import type { Context, Span } from "./context.ts";
 import type { GuestLanguage } from "./guest-languages.ts";
 
@@ -32,11 +33,13 @@ const blockOf = (before: readonly number[], character: number): number => {
   return low;
 };
 
-const compile = (text: string): Offsets => {
+const compile = async (text: string, signal: AbortSignal | undefined): Promise<Offsets> => {
+  const pace = createPace(signal);
   /** Characters before each block. */
   const before = [0];
   for (let at = 0; at + BLOCK_UNITS < text.length; at += BLOCK_UNITS) {
     before.push((before.at(-1) ?? 0) + countCharacters(text, at, at + BLOCK_UNITS));
+    await pace();
   }
   const toCharacter = (unit: number): number => {
     const block = Math.min(before.length - 1, Math.floor(unit / BLOCK_UNITS));
@@ -57,6 +60,17 @@ const compile = (text: string): Offsets => {
   };
 };
 
+/** Analyses of the same context share them. */
+const compiled = new WeakMap<Context, Offsets>();
+
 /** JavaScript counts UTF-16 units like us, Python characters; they differ where a character has two units. */
-export const offsetsOf = (context: Context, language: GuestLanguage): Offsets =>
-  language === "python" && /[\ud800-\udbff]/.test(context.text) ? compile(context.text) : SAME;
+export const offsetsOf = async (
+  context: Context,
+  language: GuestLanguage,
+  signal?: AbortSignal,
+): Promise<Offsets> => {
+  if (language !== "python" || !context.hasPairs) return SAME;
+  const offsets = compiled.get(context) ?? (await compile(context.text, signal));
+  compiled.set(context, offsets);
+  return offsets;
+};

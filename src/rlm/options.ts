@@ -64,13 +64,20 @@ export const rlmSections = [
       ["off", "record", "replay", "strict"],
       "off",
       "any",
-      "record: keep every answer of the models in cassette_file; replay: answer from it, without any connection; strict: the same, and the course has to be one of the recorded ones; of a single recorded analysis, every answer has to be used.",
+      "record: keep every answer of the models in cassette_file; replay: answer from it, without any connection; strict: as replay, and the run has to match a recorded one (trajectory); with a single recorded analysis, every recorded answer has to be used.",
     ),
-    cassette_file: text("", "any", "The file of mcp.rlm.cassette.", { path: true }),
-    trace_enabled: flag(false, true, "Write a trace of every analysis, which llmc rlm view shows."),
-    trace_dir: text("", "any", "Folder of the traces; if empty, a folder in your state folder.", {
-      path: true,
+    cassette_file: text("", "any", "The file of mcp.rlm.cassette, which no tool reaches.", {
+      path: "state file",
     }),
+    trace_enabled: flag(false, true, "Write a trace of every analysis, which llmc rlm view shows."),
+    trace_dir: text(
+      "",
+      "any",
+      "Folder of the traces, which no tool reaches; if empty, a folder in your state folder.",
+      {
+        path: "state folder",
+      },
+    ),
     trace_max_files: whole(
       1000,
       1,

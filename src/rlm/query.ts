@@ -9,7 +9,7 @@ import { type Estimate, estimate } from "./estimate.ts";
 import type { GuestLanguage } from "./guest-languages.ts";
 import { notRunnable } from "./interpreter.ts";
 import type { ContextSource, ReadContext, RlmAnswer, RlmQuery } from "./port.ts";
-import { digest, digestOf } from "./trace.ts";
+import { digest } from "./trace.ts";
 import { renderTrace } from "./trace-file.ts";
 
 export interface RlmSettings {
@@ -38,8 +38,8 @@ interface QueryParts extends AnalysisParts {
   readonly checkInterpreter: () => Promise<void>;
   /** Throws where the real path of a file is not to be analysed. */
   readonly judgePath: (realPath: string) => void;
-  /** Keeps a trace; gives its name, or undefined where it could not be kept. */
-  readonly saveTrace: (sessionId: string, trace: string) => Promise<string | undefined>;
+  /** Renders a trace and keeps it; gives its name, or undefined where that failed. */
+  readonly saveTrace: (sessionId: string, pieces: Iterable<string>) => Promise<string | undefined>;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
 }
@@ -122,11 +122,13 @@ const readPath = async (path: string, query: RlmQuery, files: ReadContext, parts
   // It has grown since.
   if (truncated) throw tooLarge(quoteForMessage(path), sizeBytes, maxBytes, hint);
   const source = { type: "path", path: realPath, bytes_read: sizeBytes, truncated: false } as const;
-  return { context: new Context(text, { path: realPath, language: query.language }), source };
+  const context = await Context.of(text, { path: realPath, language: query.language }, signal);
+  return { context, source };
 };
 
-const takeContext = (query: RlmQuery, { settings: { maxBytesLimit } }: QueryParts) => {
-  const context = new Context((query.context ?? "").toWellFormed(), { language: query.language });
+const takeContext = async (query: RlmQuery, { settings: { maxBytesLimit }, signal }: QueryParts) => {
+  const { language } = query;
+  const context = await Context.of((query.context ?? "").toWellFormed(), { language }, signal);
   if (context.bytes > maxBytesLimit) {
     throw tooLarge("The context", context.bytes, maxBytesLimit, "Send less.");
   }
@@ -136,7 +138,7 @@ const takeContext = (query: RlmQuery, { settings: { maxBytesLimit } }: QueryPart
 /** The text to analyse; an empty one is refused before a model is paid to say so, wherever it comes from. */
 const readContext = async (query: RlmQuery, files: ReadContext, parts: QueryParts) => {
   const { path } = query;
-  const read = path === undefined ? takeContext(query, parts) : await readPath(path, query, files, parts);
+  const read = await (path === undefined ? takeContext(query, parts) : readPath(path, query, files, parts));
   if (read.context.text !== "") return read;
   throw path === undefined
     ? argument("context", "The context is empty.", "Send the text to analyse.")
@@ -180,9 +182,7 @@ const requestOf = (
   models: { readonly root: string; readonly sub: string },
   { settings, sessionIdOf, signal, onProgress }: QueryParts,
 ): AnalysisRequest => ({
-  id: sessionIdOf(() =>
-    digest(JSON.stringify([query.task, models.root, models.sub, digestOf(context.pieces())])),
-  ),
+  id: sessionIdOf(() => digest(JSON.stringify([query.task, models.root, models.sub, context.sha256]))),
   task: query.task,
   context,
   rootModel: models.root,
@@ -200,7 +200,7 @@ const requestOf = (
   onProgress,
 });
 
-/** What is known before a model is asked: the models, the context, and that programs can run. */
+/** The models and the context, before any model is asked. */
 const prepare = async (
   query: RlmQuery,
   files: ReadContext,

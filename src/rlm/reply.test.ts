@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { judgeAnswer } from "./answers.ts";
 import { checkValue } from "./check-value.ts";
 import { Context } from "./context.ts";
@@ -42,7 +42,10 @@ describe("what a reply asks for", () => {
 });
 
 describe("answers", () => {
-  const context = new Context("one\ntwo\nthree");
+  let context: Context;
+  beforeAll(async () => {
+    context = await Context.of("one\ntwo\nthree", {}, undefined);
+  });
   test("REQ-L3: text is an answer, anything else needs a schema; nothing, empty text and false evidence are none", async () => {
     const judge = (value: unknown, evidence?: unknown) =>
       judgeAnswer({ value, evidence }, context, undefined);
@@ -70,7 +73,7 @@ describe("answers", () => {
   });
 
   test("REQ-L3 FAIL-D6: long quotes in a long text are looked for in slices, up to the first that is not there", async () => {
-    const large = new Context(`${"a".repeat(8_000_000)}needle`);
+    const large = await Context.of(`${"a".repeat(8_000_000)}needle`, {}, undefined);
     const quote = `${"a".repeat(1000)}needle`;
     expect(await judgeAnswer({ value: "x", evidence: quote }, large, undefined)).toMatchObject({
       evidence: [{ start: 7_999_000, end: 8_000_006 }],
@@ -103,13 +106,14 @@ describe("answers", () => {
   });
 });
 
-test("positions of Python count characters, and come back the same", () => {
+test("positions of Python count characters, and come back the same", async () => {
   const text = `${"😀a".repeat(50_000)}end`;
-  const offsets = offsetsOf(new Context(text), "python");
+  const offsets = await offsetsOf(await Context.of(text, {}, undefined), "python");
   const span = { start: text.indexOf("end"), end: text.length };
   expect(offsets.toGuest(span)).toEqual({ start: 100_000, end: 100_003 });
   expect(offsets.fromGuest(offsets.toGuest(span))).toEqual(span);
-  expect(offsetsOf(new Context(text), "javascript").toGuest(span)).toEqual(span);
+  const same = await offsetsOf(await Context.of(text, {}, undefined), "javascript");
+  expect(same.toGuest(span)).toEqual(span);
 });
 
 test("a long output is shown by its beginning and its end", () => {

@@ -1,11 +1,14 @@
 import { LlmcError } from "../base/error.ts";
 import { createSuspended, type SuspendedWork } from "../sandbox/suspended.ts";
+import type { Turns } from "../sandbox/turn.ts";
 import type { RlmAnswer } from "./port.ts";
 import type { SamplingClient, SamplingQuestions } from "./sampling.ts";
 
 /** An analysis that outlives single calls, because its model is asked between them. */
 export interface RunningAnalysis extends SuspendedWork {
   readonly client: SamplingClient;
+  /** Others run while the client is asked: it holds memory then, and no turn. */
+  readonly turns: Pick<Turns, "suspend" | "resume">;
   readonly done: Promise<RlmAnswer>;
 }
 
@@ -29,7 +32,7 @@ const otherQuery = (): LlmcError =>
 
 /** Runs until the analysis ends, or until its model has to be asked. */
 export const runStep = async (
-  { client, done, stop: end }: RunningAnalysis,
+  { client, turns, done, stop: end }: RunningAnalysis,
   answers: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
 ): Promise<Step> => {
@@ -37,11 +40,15 @@ export const runStep = async (
   if (signal.aborted) stop();
   else signal.addEventListener("abort", stop, { once: true });
   try {
+    // Its time may be up before it has one.
+    await Promise.race([turns.resume(signal), done]);
     client.answer(answers);
-    return await Promise.race([
+    const step = await Promise.race([
       done.then((answer) => ({ answer })),
       client.nextQuestions().then((questions) => ({ questions })),
     ]);
+    if ("questions" in step) turns.suspend();
+    return step;
   } finally {
     signal.removeEventListener("abort", stop);
   }

@@ -53,6 +53,9 @@ const readAnswer = (answer: unknown): Generation => {
   };
 };
 
+/** Questions of one batch come within this time, and travel together. */
+const TOGETHER_MS = 20;
+
 /** The client as a model: its questions wait until somebody carries them there and brings the answers back. */
 export class SamplingClient {
   readonly #pending = new Map<string, Pending>();
@@ -111,6 +114,3 @@ export class SamplingClient {
     return Object.fromEntries([...this.#pending].map(([key, { question }]) => [key, question]));
   }
 }
-
-/** Questions of one batch come within this time, and travel together. */
-const TOGETHER_MS = 20;

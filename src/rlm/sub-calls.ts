@@ -10,8 +10,18 @@ import type { AnswerSchema } from "./contract.ts";
 import { findSymbol, grepContext, type Hit, outlineForProgram, rankContext } from "./navigation.ts";
 import type { Offsets } from "./offsets.ts";
 import { batchName, SUB_SYSTEM_PROMPT } from "./prompts.ts";
-import { addCost, type TracedCall, type TracedNode } from "./trace.ts";
+import { addCost, measure, type TracedCall, type TracedNode } from "./trace.ts";
 import type { Tree } from "./tree.ts";
+
+/** An analysis that a program starts. */
+export interface ChildRequest {
+  readonly id: string;
+  readonly task: string;
+  readonly context: Context;
+  readonly schema: AnswerSchema | undefined;
+  /** Ends with the session, or with the program that started this analysis. */
+  readonly signal: AbortSignal;
+}
 
 /** One analysis while it runs, as the calls of its programs see it. */
 export interface NodeState {
@@ -22,12 +32,7 @@ export interface NodeState {
   /** Ends with the session, or with the program that started this analysis. */
   readonly signal: AbortSignal;
   /** Starts an analysis inside this one. */
-  readonly startChild: (
-    task: string,
-    context: Context,
-    schema: AnswerSchema | undefined,
-    signal: AbortSignal,
-  ) => Promise<unknown>;
+  readonly startChild: (child: ChildRequest) => Promise<unknown>;
   finished: Finished | undefined;
   draft: unknown;
   calls: number;
@@ -99,7 +104,7 @@ const askSub = async (state: NodeState, prompt: string, signal: AbortSignal): Pr
   const call: TracedCall = {
     id,
     model: tree.sub.name,
-    prompt: tree.trace.text(prompt),
+    prompt: measure(prompt),
     startMs: tree.trace.at(),
     endMs: 0,
   };
@@ -107,7 +112,7 @@ const askSub = async (state: NodeState, prompt: string, signal: AbortSignal): Pr
     { role: "system", text: SUB_SYSTEM_PROMPT },
     { role: "user", text: prompt },
   ] as const;
-  const { generation, isRepeated } = tree.askOnce(tree.sub, messages, traced.depth + 1, signal);
+  const { generation, isRepeated, wasSent } = tree.askOnce(tree.sub, messages, traced.depth + 1, signal);
   if (isRepeated) call.isRepeated = true;
   tree.trace.addCall(traced, call);
   try {
@@ -121,6 +126,8 @@ const askSub = async (state: NodeState, prompt: string, signal: AbortSignal): Pr
     throw thrown;
   } finally {
     call.endMs = tree.trace.at();
+    // What is refused unsent costs nothing, and could be repeated until no room is left for what was paid for.
+    if (wasSent() && !isRepeated) tree.trace.keepText(call.prompt, prompt);
     const how = call.error ?? (isRepeated ? "answered before" : "ok");
     tree.report(0, { node: traced.id, kind: "call", detail: `${id} ${call.model}: ${how}` });
   }
@@ -181,13 +188,13 @@ const contextOf = async (
   if (args["context"] !== undefined) {
     const text = textOf(args, "context");
     const isCut = await tree.inSearchSlot(() => isCutFrom(text, context, signal), signal);
-    return new Context(text, isCut ? { language: context.language } : {});
+    return Context.of(text, isCut ? { language: context.language } : {}, signal);
   }
   if (args["start"] === undefined && args["end"] === undefined) return context;
   const { start, end } = isSpan(args) ? offsets.fromGuest(args) : { start: 0, end: 0 };
   const part = context.text.slice(start, end);
   if (part === "") throw invalid("{start, end} is not a part of the context.");
-  return new Context(part, { language: context.language });
+  return Context.of(part, { language: context.language }, signal);
 };
 
 /** Evidence in our own positions; anything that is not a position is checked as it is. */
@@ -210,7 +217,9 @@ const startChild: Handler = async (state, args, signal) => {
   }
   tree.budget.refuseIfSpent();
   const schema = isRecord(args["schema"]) ? args["schema"] : undefined;
-  return state.startChild(task, await contextOf(state, args, signal), schema, signal);
+  // Before its text is looked for, which takes longer for some: they are numbered in the order in which they were started.
+  const id = `${traced.id}.${++state.children}`;
+  return state.startChild({ id, task, context: await contextOf(state, args, signal), schema, signal });
 };
 
 const budgetOf = ({ tree }: NodeState) => {

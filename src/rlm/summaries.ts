@@ -40,9 +40,9 @@ export const createSummaries = () => {
     { model: name, texts, allowUnknownPrice, limits, signal }: SummaryRequest,
     { open, ...parts }: SummaryParts,
   ): Promise<readonly (string | undefined)[]> => {
-    const keys = texts.map((text) => digest(`${name}\n${text}`));
-    if (keys.every((key) => kept.has(key))) return keys.map((key) => kept.get(key));
+    // Whoever may not use the model gets nothing that it said to others.
     const model = await open(name);
+    const keys = texts.map((text) => digest(`${name}\n${text}`));
     const meter = createMeter({ budget: new Budget(limits), allowUnknownPrice, ...parts });
     const all = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
     const summarize = async (text: string, key: string): Promise<string | undefined> => {

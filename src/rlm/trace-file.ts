@@ -1,15 +1,25 @@
 import type { AnalysisEnd } from "./analysis.ts";
 import type { AnalysisRequest } from "./contract.ts";
+import type { TracedNode } from "./trace.ts";
 
 /** Changes whenever a reader would have to. */
 export const TRACE_VERSION = 1;
 
-/** A trace as it is kept: JSON that `llmc rlm view` shows. Texts are in it only where they were recorded. */
-export const renderTrace = (
+function* renderNode({ calls, ...node }: TracedNode): Generator<string> {
+  yield `${JSON.stringify(node).slice(0, -1)},"calls":[`;
+  for (const [at, call] of calls.entries()) yield `${at === 0 ? "" : ","}${JSON.stringify(call)}`;
+  yield "]}";
+}
+
+/**
+ * A trace as it is kept: JSON that `llmc rlm view` shows, in pieces, because a whole one may be longer than a string can be.
+ * Texts are in it only where they were recorded.
+ */
+export function* renderTrace(
   { id, rootModel, subModel, language, limits }: AnalysisRequest,
   { nodes, spending, counts, trajectory, failure, answer }: AnalysisEnd,
-): string =>
-  `${JSON.stringify({
+): Generator<string> {
+  const head = {
     llmc_trace: TRACE_VERSION,
     session_id: id,
     root_model: rootModel,
@@ -21,5 +31,11 @@ export const renderTrace = (
     trajectory,
     spending,
     counts,
-    nodes,
-  })}\n`;
+  };
+  yield `${JSON.stringify(head).slice(0, -1)},"nodes":[`;
+  for (const [at, node] of nodes.entries()) {
+    if (at > 0) yield ",";
+    yield* renderNode(node);
+  }
+  yield "]}\n";
+}

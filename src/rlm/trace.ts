@@ -7,7 +7,7 @@ export interface TracedText {
   readonly chars: number;
   /** Its first 32 hexadecimal digits: enough to tell texts apart, half of what sha256sum prints. */
   readonly sha256: string;
-  readonly text?: string;
+  text?: string;
 }
 
 interface Timed {
@@ -57,30 +57,37 @@ export interface TracedNode extends Timed {
   outcome?: "ok" | ErrorCode;
 }
 
-/** Of a whole tree. More than any limit of calls that makes sense. */
-const MAX_TRACED_CALLS = 20_000;
+/** Calls and analyses of a whole tree. More than any limit of calls that makes sense. */
+const MAX_TRACED_ENTRIES = 20_000;
 /** Of those, answered by an earlier one. */
 const MAX_TRACED_REPEATS = 2000;
+/** Of a whole tree, in characters; of the texts beyond them only length and digest are kept. */
+const MAX_TRACED_CHARS = 16 * 1024 * 1024;
 
 /** Records what an analysis does. Texts are kept as their length and digest, and as themselves only where that is asked for. */
 export class TraceRecorder {
   readonly nodes: TracedNode[] = [];
-  #calls = 0;
+  #entries = 0;
   #repeats = 0;
-  readonly #keepsText: boolean;
+  #charsLeft: number;
   readonly #startedAt: number;
   readonly #now: () => number;
 
   constructor(now: () => number, keepsText: boolean) {
     this.#now = now;
     this.#startedAt = now();
-    this.#keepsText = keepsText;
+    this.#charsLeft = keepsText ? MAX_TRACED_CHARS : 0;
   }
 
   /** Beyond the bound it is counted by the session and not recorded: what costs nothing can be repeated without end. */
   addCall(node: TracedNode, call: TracedCall): void {
     if (call.isRepeated === true && ++this.#repeats > MAX_TRACED_REPEATS) return;
-    if (++this.#calls <= MAX_TRACED_CALLS) node.calls.push(call);
+    if (++this.#entries <= MAX_TRACED_ENTRIES) node.calls.push(call);
+  }
+
+  /** Bounded in the same way: an analysis that is refused its first call costs nothing, either. */
+  addNode(node: TracedNode): void {
+    if (++this.#entries <= MAX_TRACED_ENTRIES) this.nodes.push(node);
   }
 
   at(): number {
@@ -88,8 +95,16 @@ export class TraceRecorder {
   }
 
   text(text: string): TracedText {
-    const sha256 = digest(text);
-    return { chars: text.length, sha256, ...(this.#keepsText ? { text } : {}) };
+    const traced = measure(text);
+    this.keepText(traced, text);
+    return traced;
+  }
+
+  /** Adds the text itself to what is known of it, as far as texts are kept. */
+  keepText(traced: TracedText, text: string): void {
+    if (text.length >= this.#charsLeft) return;
+    this.#charsLeft -= text.length;
+    traced.text = text;
   }
 
   /** Of everything that was asked, answered and run, in the order of the tree and without times. */
@@ -119,14 +134,11 @@ export class TraceRecorder {
   }
 }
 
-export const digest = (text: string): string => digestOf([text]);
+/** A text without itself. */
+export const measure = (text: string): TracedText => ({ chars: text.length, sha256: digest(text) });
 
-/** The first half of the SHA-256 of a text in pieces: a large one is never copied as a whole. */
-export const digestOf = (pieces: Iterable<string>): string => {
-  const hash = createHash("sha256");
-  for (const piece of pieces) hash.update(piece);
-  return hash.digest("hex").slice(0, 32);
-};
+/** The first half of the SHA-256 of a text. */
+export const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
 
 export const addCost = (entry: Cost, { usage, costUsd }: Generation): void => {
   entry.costUsd = costUsd;

@@ -3,12 +3,12 @@ import { LlmcError } from "../base/error.ts";
 import { Budget } from "../llm/budget.ts";
 import type { Generation, Message, Model } from "../llm/contract.ts";
 import { createMeter, type Meter } from "../llm/metered.ts";
+import { ChildSlots } from "./child-slots.ts";
 import type { AnalysisParts, AnalysisRequest, Progress, TurnCounts } from "./contract.ts";
 import { digest, type TraceRecorder } from "./trace.ts";
 
-/** Interpreters of one depth that are alive at once: each is a process. Depths wait apart, so that none waits for itself. */
-const MAX_CHILDREN_AT_ONCE = 4;
-const MAX_CHILDREN_WAITING = 1000;
+/** What the analyses of one depth may have of text together, where the context itself has less. */
+const MIN_CHILDREN_CHARS = 16 * 1024 * 1024;
 /** Searches of one session at once: each is a process, or work for the thread that answers everybody. */
 const MAX_SEARCHES_AT_ONCE = 4;
 const MAX_SEARCHES_WAITING = 1000;
@@ -16,11 +16,6 @@ const MAX_SEARCHES_WAITING = 1000;
 const MAX_PROMPTS = 5000;
 /** A call ends with its connection, at once; one that does not counts as its worst case. */
 const MAX_SETTLING_MS = 1000;
-
-const tooManyChildren = (): LlmcError =>
-  new LlmcError("busy", `More than ${MAX_CHILDREN_WAITING} analyses are waiting.`, {
-    hint: "Start fewer at once.",
-  });
 
 const tooManySearches = (): LlmcError =>
   new LlmcError("busy", `More than ${MAX_SEARCHES_WAITING} searches are waiting.`, {
@@ -55,6 +50,8 @@ interface SharedCall {
   readonly generation: Promise<Generation>;
   readonly controller: AbortController;
   waiters: number;
+  /** Whether its provider was asked: it may have been refused before. */
+  isSent: boolean;
 }
 
 /** What all analyses of one session share: the budget, the deadline, the models, the record. */
@@ -71,7 +68,8 @@ export class Tree {
   readonly #answered = new Map<string, SharedCall>();
   readonly #underWay = new Set<Promise<Generation>>();
   #prompts = 0;
-  readonly #children: ReturnType<typeof createBoundedQueue>[] = [];
+  readonly #slots: ChildSlots[] = [];
+  readonly #children = new Set<Promise<unknown>>();
 
   readonly #searches = createBoundedQueue(
     () => ({ maxRunning: MAX_SEARCHES_AT_ONCE, maxWaiting: MAX_SEARCHES_WAITING }),
@@ -131,12 +129,16 @@ export class Tree {
     messages: readonly Message[],
     depth: number,
     signal: AbortSignal,
-  ): { readonly generation: Promise<Generation>; readonly isRepeated: boolean } {
+  ): { readonly generation: Promise<Generation>; readonly isRepeated: boolean; wasSent(): boolean } {
     const key = digest(JSON.stringify([model.name, messages]));
     const known = this.#answered.get(key);
     if (known !== undefined) this.counts.repeated_prompts++;
     const call = known ?? this.#startShared(key, model, messages, depth);
-    return { generation: this.#waitFor(key, call, signal), isRepeated: known !== undefined };
+    return {
+      generation: this.#waitFor(key, call, signal),
+      isRepeated: known !== undefined,
+      wasSent: () => call.isSent,
+    };
   }
 
   #startShared(key: string, model: Model, messages: readonly Message[], depth: number): SharedCall {
@@ -145,9 +147,16 @@ export class Tree {
     if (this.budget.spending().calls + this.#underWay.size >= calls + parallel) throw moreThanCalls(calls);
     const controller = new AbortController();
     const signal = AbortSignal.any([this.signal, controller.signal]);
+    const observed: Model = {
+      ...model,
+      generate: (request) => {
+        call.isSent = true;
+        return model.generate(request);
+      },
+    };
     // Not marked for the provider's cache: writing to it costs more than it saves where nothing follows.
-    const generation = this.#ask(model, messages, depth, { cachePrompt: false, signal });
-    const call = { generation, controller, waiters: 0 };
+    const generation = this.#ask(observed, messages, depth, { cachePrompt: false, signal });
+    const call: SharedCall = { generation, controller, waiters: 0, isSent: false };
     this.#answered.set(key, call);
     const forget = (): void => this.#forget(key, call);
     generation.then(({ text }) => (text.trim() === "" ? forget() : undefined), forget);
@@ -173,11 +182,11 @@ export class Tree {
     });
   }
 
-  /** Once the signal has ended everything: waits until each call has ended and is counted. */
+  /** Once the signal has ended everything: waits until each interpreter is gone, and each call has ended and is counted. */
   async settle(): Promise<void> {
     const { promise: isLate, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, MAX_SETTLING_MS);
-    await Promise.race([Promise.allSettled(this.#underWay), isLate]);
+    await Promise.race([Promise.allSettled([...this.#underWay, ...this.#children]), isLate]);
     clearTimeout(timer);
     this.budget.failOpen();
   }
@@ -202,19 +211,17 @@ export class Tree {
     return generation;
   }
 
-  /** Runs an analysis of a depth when it is its turn. */
-  async inTurn<T>(depth: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    this.#children[depth] ??= createBoundedQueue(
-      () => ({ maxRunning: MAX_CHILDREN_AT_ONCE, maxWaiting: MAX_CHILDREN_WAITING }),
-      tooManyChildren,
-    );
-    const queue = this.#children[depth];
-    if (!queue.tryEnter("")) await queue.wait(signal, "");
-    try {
-      return await work();
-    } finally {
-      queue.release("");
-    }
+  /** Runs an analysis of a depth as soon as there is a slot for it and its text. */
+  inChildSlot<T>(depth: number, chars: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    this.#slots[depth] ??= new ChildSlots({
+      maxChars: Math.max(this.request.context.text.length, MIN_CHILDREN_CHARS),
+      turns: this.parts.turns,
+    });
+    const child = this.#slots[depth].run(chars, signal, work);
+    const forget = (): void => void this.#children.delete(child);
+    this.#children.add(child);
+    child.then(forget, forget);
+    return child;
   }
 
   report(turn: number, event: Progress["event"]): void {

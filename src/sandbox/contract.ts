@@ -40,6 +40,8 @@ export interface CallRecord {
   readonly name: string;
   readonly durationMs: number;
   readonly ok: boolean;
+  /** Why it failed: a program that does not look at its calls does not say. */
+  readonly errorCode?: string;
   /** It was under way when the program ended: whether it had an effect is not known. */
   readonly isCutOff?: true;
   /** Its result is a first page: a program that takes it for the whole computes something wrong. */

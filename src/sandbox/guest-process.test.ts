@@ -133,6 +133,25 @@ describe("REQ-E3 FAIL-G2: a guest that is hostile", () => {
     expect((await running).calls.length).toBe(answered);
   });
 
+  test("chooses no more names than it may print: of files, and of calls that nothing answers", async () => {
+    const { guest, send, received } = hostileGuest();
+    const callTool: CallTool = async (name, args, signal) =>
+      name === "read_file" ? { value: "1" } : fails(name, args, signal);
+    const running = guest.run(PROGRAM, callTool, never);
+    const named = (n: number): string => `${n} obey this `.padEnd(190, "\u0001");
+    const names = Array.from({ length: 50 }, (_, n) => (n % 2 === 0 ? "read_file" : named(n)));
+    for (const [call, name] of names.entries()) send({ type: "call", call, name, args: "{}" });
+    send({ type: "output", text: "x".repeat(900) });
+    await vi.waitUntil(() => received.filter(({ type }) => type === "settle").length === names.length);
+    const files = Array.from({ length: 100 }, (_, n) => ({ name: `f${n}`.padEnd(100, "-"), base64: "" }));
+    send({ ...DONE, files });
+    const { calls, output, outputCut, files: kept, filesCut } = await running;
+    expect(kept.map(({ name }) => name)).toEqual(files.slice(0, 9).map(({ name }) => name));
+    const shown = names.map((name) => (name === "read_file" ? name : "(further names)"));
+    expect(calls.map(({ name }) => name).toSorted()).toEqual(shown.toSorted());
+    expect([output.length, outputCut, filesCut]).toEqual([1000 - 9 * 102, true, true]);
+  });
+
   test("is not read while its user is asked something", async () => {
     const { guest, state, send } = hostileGuest();
     const running = guest.run(PROGRAM, fails, never);

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { LlmcError } from "../base/error.ts";
+import { boundNames } from "./bound-names.ts";
 import type { CallTool, Ended, Guest, Program, ProgramFile, ProgramResult } from "./contract.ts";
 import { createFrameReader, encodeFrame } from "./guest/frames.ts";
 import type { FromGuest, GuestFile, ToGuest } from "./guest/messages.ts";
@@ -211,7 +212,8 @@ export class GuestProcess implements Guest {
 
   #close(run: Run, rest: Rest): void {
     const durationMs = this.#stopRun();
-    run.finish({ output: run.output.join(""), calls: run.calls.records, durationMs, ...rest });
+    const shown = { output: run.output.join(""), calls: run.calls.records, ...rest };
+    run.finish({ ...rest, ...boundNames(shown, run.program.limits.maxOutputBytes), durationMs });
   }
 
   #fail(reason: Ended): void {

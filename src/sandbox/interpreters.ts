@@ -1,6 +1,8 @@
+import type { BoundedQueue } from "../base/bounded-queue.ts";
 import { LlmcError } from "../base/error.ts";
 import { EXTRAS, installCommand } from "../base/extras-table.ts";
 import type { Guest, Language, Runner } from "./contract.ts";
+import { createTurns, type Turns } from "./turn.ts";
 
 export const noPython = (): LlmcError =>
   new LlmcError("unavailable", "Python needs the package pyodide, which is not installed.", {
@@ -12,6 +14,8 @@ export const noPython = (): LlmcError =>
 export interface Interpreters {
   /** Throws where nothing may run on this machine. */
   check(): Promise<void>;
+  /** Whoever opens one has a turn: those of one principal are as many as its programs may be. */
+  turnsOf(principal: string): Turns;
   open(language: Language, memoryBytes: number): Promise<Guest>;
   close(): Promise<void>;
 }
@@ -19,12 +23,14 @@ export interface Interpreters {
 interface InterpretersParts {
   /** The runners with a given memory, each of them cheap to make. */
   readonly runners: (memoryBytes: number) => readonly Runner[];
+  /** Of `createProgramQueue`. */
+  readonly queue: BoundedQueue;
 }
 
 /** Enough for an interpreter that runs nothing. */
 const CHECK_BYTES = 32 * 1024 * 1024;
 
-export const createInterpreters = ({ runners }: InterpretersParts): Interpreters => {
+export const createInterpreters = ({ runners, queue }: InterpretersParts): Interpreters => {
   const alive = new Set<Guest>();
   let checked: Promise<void> | undefined;
   const start = (language: Language, memoryBytes: number): Promise<Guest> => {
@@ -45,6 +51,7 @@ export const createInterpreters = ({ runners }: InterpretersParts): Interpreters
       });
       return checked;
     },
+    turnsOf: (principal) => createTurns(queue, principal),
     open: async (language, memoryBytes) => {
       const guest = await start(language, memoryBytes);
       alive.add(guest);

@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { LlmcError } from "../base/error.ts";
 import { readProcStat } from "../host/os/proc-stat.ts";
+import type { ReadProfiler } from "../host/run/read-profiler.ts";
 import { createCommandRunner, type RunnerOptions } from "../host/run/runner.ts";
 import { openInputPipe, openPipe } from "../host/run/tree/pipe.ts";
 import { type GuestChannel, MS_PER_TICK, overStreams } from "./guest-channel.ts";
@@ -10,8 +11,6 @@ export interface NativeProgram {
   readonly argv: readonly [string, ...string[]];
   /** Files and folders that it may read, beside the system's own. */
   readonly readable: readonly string[];
-  /** Folders of packages, as the operator named them. */
-  readonly packages: readonly string[];
   readonly memoryBytes: number;
   /** What it may reserve; V8 reserves much that it never uses. */
   readonly reservedBytes: number;
@@ -19,6 +18,8 @@ export interface NativeProgram {
 
 /** Starts real interpreters in the sandbox of commands: without roots, network or other processes. */
 export interface NativeSandbox {
+  /** Folders of packages, as the operator named them. */
+  packages(): readonly string[];
   start(program: NativeProgram): Promise<GuestChannel>;
   close(): Promise<void>;
 }
@@ -29,7 +30,7 @@ const MAX_PROCESSES = 64;
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
 /** Whoever may write to the workspace could put a link into the place of a folder, and open any other by it. */
-const realFolder = (path: string): string => {
+const refuseLink = (path: string): void => {
   let real: string;
   try {
     real = realpathSync.native(path);
@@ -40,7 +41,7 @@ const realFolder = (path: string): string => {
       cause,
     });
   }
-  if (real === path) return real;
+  if (real === path) return;
   throw new LlmcError(
     "unavailable",
     "A folder of mcp.code_execution.native_packages is, or lies behind, a link.",
@@ -58,27 +59,34 @@ const notConfined = (): LlmcError =>
     retryable: false,
   });
 
-export const createNativeSandbox = (options: Pick<RunnerOptions, "tiers" | "closed"> = {}): NativeSandbox => {
+interface NativeSandboxOptions extends Pick<RunnerOptions, "tiers" | "closed"> {
+  readonly packages: () => readonly string[];
+  /** As for a command whose roots are the folders of packages. */
+  readonly profileOf: ReadProfiler;
+}
+
+export const createNativeSandbox = ({
+  packages,
+  profileOf,
+  ...options
+}: NativeSandboxOptions): NativeSandbox => {
   const runner = createCommandRunner({ mode: () => "auto", ...options });
   return {
+    packages,
     close: async () => runner[Symbol.asyncDispose](),
-    start: async ({ argv, readable, packages, memoryBytes, reservedBytes }) => {
+    start: async ({ argv, readable, memoryBytes, reservedBytes }) => {
       // Real isolation, or nothing runs (REQ-D8). Where there is no sandbox at all, asking for one fails.
       if ((await runner.tier().catch(() => "plain")) === "plain") throw notConfined();
-      const profile = {
-        writable: [],
-        readableRoots: [...readable, ...packages.map(realFolder)],
-        protectedInside: [],
-        hidden: [],
-        network: false,
-        noFork: true,
-        limits: {
-          memoryBytes,
-          dataBytes: reservedBytes,
-          processes: MAX_PROCESSES,
-          fileBytes: MAX_FILE_BYTES,
-        },
+      for (const folder of packages()) refuseLink(folder);
+      const limits = {
+        memoryBytes,
+        dataBytes: reservedBytes,
+        processes: MAX_PROCESSES,
+        fileBytes: MAX_FILE_BYTES,
+        filesAreMemory: true,
       };
+      const reading = await profileOf(limits);
+      const profile = { ...reading, readableRoots: [...readable, ...(reading.readableRoots ?? [])] };
       const [input, output, errors] = [openInputPipe(), openPipe(), openPipe()];
       const { close, ...channel } = overStreams(input.writer, output.reader, errors.reader);
       const request = { argv, cwd: "/", timeoutMs: 0 };

@@ -15,8 +15,6 @@ const PYTHON_BYTES = 64 * MIB;
 interface NativeParts {
   readonly sandbox: NativeSandbox;
   readonly memoryBytes: () => number;
-  /** Folders that programs may load packages from; asked at each start. */
-  readonly packages: () => readonly string[];
 }
 
 const startGuest = async (sandbox: NativeSandbox, program: NativeProgram): Promise<Guest> => {
@@ -26,12 +24,12 @@ const startGuest = async (sandbox: NativeSandbox, program: NativeProgram): Promi
 };
 
 /** JavaScript and TypeScript in the Node that runs the server. */
-export const createNodeRunner = ({ sandbox, memoryBytes, packages }: NativeParts): Runner => ({
+export const createNodeRunner = ({ sandbox, memoryBytes }: NativeParts): Runner => ({
   name: "Node",
   languages: ["javascript", "typescript"],
   start: () => {
     const bytes = memoryBytes() + NODE_BYTES;
-    const settings = { memoryBytes: bytes, packages: packages() };
+    const settings = { memoryBytes: bytes, packages: sandbox.packages() };
     return startGuest(sandbox, {
       argv: [
         process.execPath,
@@ -41,7 +39,6 @@ export const createNodeRunner = ({ sandbox, memoryBytes, packages }: NativeParts
         JSON.stringify(settings),
       ],
       readable: GUEST_FILES,
-      packages: packages(),
       memoryBytes: bytes,
       reservedBytes: bytes + NODE_RESERVED_BYTES,
     });
@@ -59,7 +56,7 @@ const noPython = (): LlmcError =>
   );
 
 /** Python in the system's own interpreter. */
-export const createSystemPythonRunner = ({ sandbox, memoryBytes, packages }: NativeParts): Runner => ({
+export const createSystemPythonRunner = ({ sandbox, memoryBytes }: NativeParts): Runner => ({
   name: "system Python",
   languages: ["python"],
   start: async () => {
@@ -68,9 +65,8 @@ export const createSystemPythonRunner = ({ sandbox, memoryBytes, packages }: Nat
     const bytes = memoryBytes() + PYTHON_BYTES;
     return startGuest(sandbox, {
       // Isolated: no variables and no folder of the user say what is loaded.
-      argv: [python, "-I", "-B", "-c", NATIVE_PYTHON, JSON.stringify({ packages: packages() })],
+      argv: [python, "-I", "-B", "-c", NATIVE_PYTHON, JSON.stringify({ packages: sandbox.packages() })],
       readable: [],
-      packages: packages(),
       memoryBytes: bytes,
       reservedBytes: bytes,
     });

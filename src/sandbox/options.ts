@@ -12,14 +12,20 @@ export const sandboxSections = [
       "more",
       "Memory of a JavaScript program in MiB; the interpreter around it takes some 60 more, that of Python some 200.",
     ),
-    max_output_bytes: whole(65_536, 1024, 10_485_760, "more", "Maximum size of what a program prints."),
+    max_output_bytes: whole(
+      1_048_576,
+      1024,
+      10_485_760,
+      "more",
+      "Maximum size of what a program prints, with the names of its files and of the calls that failed; the rest is dropped. The model sees the beginning and the end of what is long, and a handle to all of it.",
+    ),
     max_tool_calls: whole(1000, 1, 1_000_000, "more", "Maximum number of tool calls of a program."),
     max_programs: whole(
       4,
       1,
       100,
       "more",
-      "Programs of one principal that run at once; others wait. One more runs for somebody else.",
+      "Programs of one principal that run at once, and as many analyses; others wait. One more of each runs for somebody else.",
     ),
     max_sessions: whole(
       4,
@@ -40,7 +46,7 @@ export const sandboxSections = [
       "additions",
       "Folders of packages (node_modules, site-packages) that those programs may read and load.",
       {
-        path: true,
+        path: { noEntry: "read by programs that are confined like their callers' commands" },
         shape: {
           pattern: /(?:^|\/)(?:node_modules|site-packages|dist-packages)\/?$/,
           expected: "a folder named node_modules, site-packages or dist-packages",

@@ -1,4 +1,4 @@
-import { createBoundedQueue } from "../base/bounded-queue.ts";
+import { type BoundedQueue, createBoundedQueue } from "../base/bounded-queue.ts";
 import { LlmcError } from "../base/error.ts";
 import type { Guest, OnWait, Runner } from "./contract.ts";
 import { firstToGo } from "./first-to-go.ts";
@@ -14,6 +14,8 @@ export interface PoolSettings {
 
 interface PoolParts {
   readonly settings: () => PoolSettings;
+  /** Of `createProgramQueue`. */
+  readonly queue: BoundedQueue;
   /** How long a spare interpreter waits for a program. */
   readonly spareMs?: number;
 }
@@ -168,13 +170,16 @@ const createSessions = (settings: () => PoolSettings) => {
   };
 };
 
-/** Bounds how many guests there are, and has one ready where that is possible. */
-export const createPool = ({ settings, spareMs = SPARE_MS }: PoolParts) => {
-  const queue = createBoundedQueue(() => {
+/** The turns of programs, or of analyses. */
+export const createProgramQueue = (settings: () => Pick<PoolSettings, "maxPrograms">): BoundedQueue =>
+  createBoundedQueue(() => {
     const { maxPrograms } = settings();
     // One more than anybody can hold: whoever takes all that is theirs leaves one to the others.
     return { maxRunning: maxPrograms + 1, maxRunningEach: maxPrograms, maxWaiting: MAX_WAITING };
   }, tooMany);
+
+/** Bounds how many guests there are, and has one ready where that is possible. */
+export const createPool = ({ settings, queue, spareMs = SPARE_MS }: PoolParts) => {
   const spares = createSpares(spareMs);
   const sessions = createSessions(settings);
   const running = new Set<Guest>();

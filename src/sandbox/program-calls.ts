@@ -83,7 +83,7 @@ export class ProgramCalls {
     this.records.push({
       name,
       durationMs: durationOf(underWay),
-      ok: "value" in answer,
+      ...("value" in answer ? { ok: true } : { ok: false, errorCode: answer.failure.code }),
       ...(isPartial ? { isPartial } : {}),
     });
     // How complete it is stands in the value itself.

@@ -1,6 +1,7 @@
 import { setImmediate as soon } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Guest, ProgramResult, Runner } from "./contract.ts";
+import { createProgramQueue } from "./pool.ts";
 import { createPrograms, type ProgramOwner, type RunningProgram } from "./programs.ts";
 
 const NOTHING: ProgramResult = {
@@ -40,6 +41,7 @@ const never = new AbortController().signal;
 const openPrograms = () => {
   let ids = 0;
   const programs = createPrograms({
+    queue: createProgramQueue(() => ({ maxPrograms: 2 })),
     runners: () => [runner],
     newId: () => String(++ids),
     settings: () => ({

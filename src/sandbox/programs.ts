@@ -1,3 +1,4 @@
+import type { BoundedQueue } from "../base/bounded-queue.ts";
 import { LlmcError } from "../base/error.ts";
 import type { Language, OnWait, ProgramLimits, Runner } from "./contract.ts";
 import { noPython } from "./interpreters.ts";
@@ -54,6 +55,8 @@ export interface Programs {
 
 interface ProgramsParts {
   readonly settings: () => ProgramSettings;
+  /** Of `createProgramQueue`. */
+  readonly queue: BoundedQueue;
   /** The first that knows a language runs it; asked for each program. */
   readonly runners: () => readonly Runner[];
   readonly newId: () => string;
@@ -111,8 +114,8 @@ interface SuspendedProgram extends SuspendedWork {
 }
 
 export const createPrograms = (parts: ProgramsParts): Programs => {
-  const { settings, runners, newId } = parts;
-  const pool = createPool({ settings });
+  const { settings, queue, runners, newId } = parts;
+  const pool = createPool({ settings, queue });
   const suspended = createSuspended<SuspendedProgram>({
     max: { each: MAX_SUSPENDED, inAll: MAX_SUSPENDED },
     notWaiting,

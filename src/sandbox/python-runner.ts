@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LlmcError } from "../base/error.ts";
 import type { CacheFile } from "../host/own-files/cache-file.ts";
-import type { OnWait, Runner } from "./contract.ts";
+import type { Guest, OnWait, Runner } from "./contract.ts";
 import type { GuestSettings } from "./guest/messages.ts";
 import { PYODIDE_PRELUDE, PYTHON_PRELOAD } from "./guest/python-prelude.ts";
 import { GuestProcess } from "./guest-process.ts";
@@ -17,6 +17,8 @@ const MIB = 1024 * 1024;
 /** The interpreter itself, of what counts as memory of the program. */
 const INTERPRETER_BYTES = 64 * MIB;
 const MAX_SNAPSHOT_BYTES = 128 * MIB;
+/** How `python-main` writes and reads it. */
+const SNAPSHOT_FORMAT = 2;
 
 interface PythonParts extends RunnerParts {
   /** Of the package. */
@@ -39,7 +41,7 @@ export const findPyodide = (): { readonly folder: string; readonly version: stri
 /** Everything that a snapshot depends on. */
 export const snapshotVersion = (pyodideVersion: string): string => {
   const prelude = createHash("sha256").update(PYTHON_PRELOAD).update(PYODIDE_PRELUDE).digest("hex");
-  return `${pyodideVersion}-${prelude.slice(0, 12)}`;
+  return `${pyodideVersion}-${prelude.slice(0, 12)}-${SNAPSHOT_FORMAT}`;
 };
 
 /** Python in Pyodide, which is CPython compiled to WebAssembly. */
@@ -47,7 +49,9 @@ export const createPythonRunner = (parts: PythonParts): Runner => {
   const { startGuest, snapshots } = parts;
   // Inside, files have their real names only.
   const pyodideFolder = realpathSync.native(parts.pyodideFolder);
-  let snapshot: Promise<string | undefined> | undefined;
+  /** Shared by all who start meanwhile. */
+  let making: Promise<string | undefined> | undefined;
+  let canKeep = true;
 
   const programWith = (settings: GuestSettings): GuestProgram => ({
     program: guestFile("python-main"),
@@ -73,23 +77,31 @@ export const createPythonRunner = (parts: PythonParts): Runner => {
     return snapshots.keep(Buffer.concat(chunks));
   };
 
+  const renewSnapshot = async (onWait?: OnWait): Promise<string | undefined> => {
+    making ??= makeSnapshot(onWait).finally(() => {
+      making = undefined;
+    });
+    const kept = await making;
+    canKeep = kept !== undefined;
+    return kept;
+  };
+
+  const startWith = async (snapshot: string | undefined): Promise<Guest> => {
+    const snapshotFile = snapshot === undefined ? undefined : realpathSync.native(snapshot);
+    const memoryBytes = parts.memoryBytes() + INTERPRETER_BYTES;
+    const guest = new GuestProcess(await startGuest(programWith({ memoryBytes, snapshotFile })));
+    await guest.ready;
+    return guest;
+  };
+
   return {
     name: "Python",
     languages: ["python"],
     start: async (onWait) => {
-      snapshot ??= snapshots
-        .find()
-        .then((file) => file ?? makeSnapshot(onWait))
-        .catch((thrown: unknown) => {
-          snapshot = undefined;
-          throw thrown;
-        });
-      const kept = await snapshot;
-      const snapshotFile = kept === undefined ? undefined : realpathSync.native(kept);
-      const memoryBytes = parts.memoryBytes() + INTERPRETER_BYTES;
-      const guest = new GuestProcess(await startGuest(programWith({ memoryBytes, snapshotFile })));
-      await guest.ready;
-      return guest;
+      const found = making === undefined ? await snapshots.find() : undefined;
+      // It may be damaged, or gone by now.
+      const guest = found === undefined ? undefined : await startWith(found).catch(() => undefined);
+      return guest ?? startWith(canKeep ? await renewSnapshot(onWait) : undefined);
     },
   };
 };

@@ -1,8 +1,8 @@
+import { endOfString } from "../base/json-guard.ts";
 import { MAX_RESULT_DEPTH } from "./guest/bounds.ts";
 import type { ProgramError } from "./guest/messages.ts";
 
 const QUOTE = 34;
-const BACKSLASH = 92;
 const OPENING = new Set([91, 123]);
 const CLOSING = new Set([93, 125]);
 
@@ -18,17 +18,14 @@ interface JsonBounds {
 
 const RESULT_BOUNDS: JsonBounds = { maxDepth: MAX_RESULT_DEPTH, maxValues: MAX_RESULT_VALUES };
 
-/** Whether JSON is nested deeper, or has more values, than whoever parses it can take. It is only counted, so nothing is built. */
+/** Whether JSON is nested deeper, or has more values, than whoever parses it can take. It is only counted, so nothing is built. Throws where a string does not end. */
 export const isTooComplex = (json: string, { maxDepth, maxValues } = RESULT_BOUNDS): boolean => {
   let depth = 0;
   let values = 1;
-  let isInString = false;
   for (let i = 0; i < json.length; i++) {
     const code = json.charCodeAt(i);
-    if (code === QUOTE) isInString = !isInString;
-    else if (isInString) {
-      if (code === BACKSLASH) i++;
-    } else if (code === COMMA) values++;
+    if (code === QUOTE) i = endOfString(json, i);
+    else if (code === COMMA) values++;
     else if (OPENING.has(code)) {
       depth++;
       values++;

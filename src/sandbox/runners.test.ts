@@ -1,11 +1,24 @@
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { tempWorkspace } from "../../test/app.ts";
 import { USER_STATE } from "../../test/user-state.ts";
 import { createCacheFile } from "../host/own-files/cache-file.ts";
+import { createReach } from "../host/reach/reach.ts";
+import { createReadProfiler } from "../host/run/read-profiler.ts";
 import type { CallTool, Guest, Language, Program, ProgramResult, Runner } from "./contract.ts";
 import { createNativeSandbox } from "./native-process.ts";
 import { createNodeRunner, createSystemPythonRunner } from "./native-runner.ts";
@@ -35,9 +48,20 @@ const startGuest = createGuestStarter({ isIsolated: () => false });
 const pyodide = findPyodide();
 /** The one that all tests of a run share. */
 const snapshots = createCacheFile(USER_STATE, "pyodide", snapshotVersion(pyodide?.version ?? ""));
-const sandbox = createNativeSandbox();
-atEnd.push(() => sandbox.close());
-const packages = (): readonly string[] => [];
+/** As the wiring makes it, for folders of packages and no other roots. */
+const nativeSandbox = (
+  folders: readonly string[] = [],
+  options: Pick<Parameters<typeof createNativeSandbox>[0], "tiers" | "closed"> = {},
+  secrets: readonly string[] = [],
+) => {
+  const packages = (): readonly string[] => folders;
+  const reach = createReach({ workspace: USER_STATE, roots: packages, denylist: () => ["**/.env", "*.pem"] });
+  const profileOf = createReadProfiler({ reach, secretsElsewhere: async () => secrets });
+  const made = createNativeSandbox({ packages, profileOf, ...options });
+  atEnd.unshift(() => made.close());
+  return made;
+};
+const sandbox = nativeSandbox();
 
 /** The same work in each language. */
 interface Texts {
@@ -128,8 +152,8 @@ const RUNNERS: readonly (readonly [string, Runner, Language, Texts])[] = [
           PYTHON,
         ],
       ] as const)),
-  ["Node", createNodeRunner({ sandbox, memoryBytes, packages }), "typescript", JAVASCRIPT],
-  ["system Python", createSystemPythonRunner({ sandbox, memoryBytes, packages }), "python", PYTHON],
+  ["Node", createNodeRunner({ sandbox, memoryBytes }), "typescript", JAVASCRIPT],
+  ["system Python", createSystemPythonRunner({ sandbox, memoryBytes }), "python", PYTHON],
 ];
 
 describe.each(RUNNERS)("REQ-E4 REQ-T5 the contract of runners: %s", (_name, runner, language, texts) => {
@@ -296,17 +320,57 @@ test.runIf(pyodide !== undefined)(
   },
 );
 
+test.runIf(pyodide !== undefined)(
+  "FAIL-D8 REQ-T5: a snapshot that is gone or damaged while a server runs is made again",
+  async () => {
+    const own = createCacheFile(tempWorkspace(), "pyodide", "test");
+    const runner = createPythonRunner({
+      startGuest,
+      memoryBytes,
+      snapshots: own,
+      pyodideFolder: pyodide?.folder ?? "",
+    });
+    const sum = async (): Promise<string | undefined> => {
+      const guest = await runner.start();
+      onTestFinished(() => guest.kill());
+      const ended = await guest.run(
+        { language: "python", code: "1 + 2", inputs: "{}", limits: LIMITS },
+        answers,
+        never,
+      );
+      return ended.result;
+    };
+    expect(await sum()).toBe("3");
+    const file = (await own.find()) ?? "";
+    const bytes = readFileSync(file);
+    rmSync(dirname(file), { recursive: true });
+    expect(await Promise.all([sum(), sum()])).toEqual(["3", "3"]);
+    expect(readFileSync(file).length).toBe(bytes.length);
+    truncateSync(file, 5_000_000);
+    expect(await sum()).toBe("3");
+    const flipped = Buffer.from(bytes);
+    flipped[bytes.length >> 1] = 255 - (bytes[bytes.length >> 1] ?? 0);
+    writeFileSync(file, flipped);
+    expect(await sum()).toBe("3");
+    expect(readFileSync(file).equals(flipped)).toBe(false);
+  },
+  180_000,
+);
+
 describe.each(["bubblewrap", "landlock"] as const)("real interpreters in %s", (tier) => {
-  const inTier = createNativeSandbox({ tiers: [tier] });
-  atEnd.unshift(() => inTier.close());
-  const runnersWith = (folders: readonly string[]) => {
-    const parts = { sandbox: inTier, memoryBytes, packages: () => folders };
+  const runnersWith = (folders: readonly string[], secrets: readonly string[] = []) => {
+    const parts = { sandbox: nativeSandbox(folders, { tiers: [tier] }, secrets), memoryBytes };
     return [createNodeRunner(parts), createSystemPythonRunner(parts)] as const;
   };
-  const runIn = async (runner: Runner, language: Language, code: string): Promise<ProgramResult> => {
+  const runIn = async (
+    runner: Runner,
+    language: Language,
+    code: string,
+    limits = LIMITS,
+  ): Promise<ProgramResult> => {
     const guest = await runner.start();
     onTestFinished(() => guest.kill());
-    return guest.run({ language, code, inputs: "{}", limits: LIMITS }, answers, never);
+    return guest.run({ language, code, inputs: "{}", limits }, answers, never);
   };
 
   test("FAIL-D5 a file that a program has made unreadable is left out, and the program ends", async () => {
@@ -402,9 +466,8 @@ frame.writeUInt32LE(text.length); frame.write(text, 4); require("node:fs").write
       .map(({ name }) => join("/usr/share", name))
       .filter((path) => fileIn(path) !== "");
     const closed = () => ({ roots: ["/usr/share"], folders: ["/usr/include", join(shown, "closed")] });
-    const inRoot = createNativeSandbox({ tiers: [tier], closed });
-    onTestFinished(() => inRoot.close());
-    const runner = createSystemPythonRunner({ sandbox: inRoot, memoryBytes, packages: () => [shown] });
+    const inRoot = nativeSandbox([shown], { tiers: [tier], closed });
+    const runner = createSystemPythonRunner({ sandbox: inRoot, memoryBytes });
     const { error, result } = await runIn(
       runner,
       "python",
@@ -418,6 +481,66 @@ def opens(path):
 [opens(path) for path in ${JSON.stringify([fileIn(other), fileIn("/usr/include"), fileIn(shown), "/usr/bin/env"])}]`,
     );
     expect([error, result]).toEqual([undefined, "[false, false, true, true]"]);
+  });
+
+  test("FAIL-G2 REQ-E3 what they write is bounded together, and gone when they have ended", async () => {
+    vi.stubEnv("TMPDIR", tempWorkspace());
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const [node, python] = runnersWith([]);
+    const patient = { ...LIMITS, timeoutMs: 150_000, cpuMs: 150_000 };
+    const inNode = await runIn(
+      node,
+      "javascript",
+      `const fs = require("node:fs"), bytes = Buffer.alloc(8 << 20, 1);
+for (let n = 0; ; n++) fs.writeFileSync("f" + n, bytes);`,
+      patient,
+    );
+    const small = 'n = 0\nwhile True:\n  n += 1\n  with open(f"f{n}", "wb") as f: f.write(bytes(16384))';
+    const inPython = await runIn(python, "python", small, patient);
+    const isFull = tier === "bubblewrap";
+    const ended = isFull ? { message: expect.stringMatching(/ENOSPC|No space/) } : { ended: "memory" };
+    for (const { error } of [inNode, inPython]) expect(error).toMatchObject(ended);
+    if (isFull) return;
+    const nameless = 'import os\nkept = []\nfor n in range(100):\n  f = open("f", "w+b")\n';
+    const write = '  f.write(bytes(8 << 20))\n  f.flush()\n  os.unlink("f")\n';
+    const map = `  assert libc.mmap(None, 4096, 1, 1, f.fileno(), 0) != ctypes.c_void_p(-1).value\n  f.close()\n`;
+    const libc = "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.mmap.restype = ctypes.c_void_p\n";
+    const wait = "import time\ntime.sleep(140)";
+    for (const code of [
+      `${nameless}${write}  kept.append(f)\n${wait}`,
+      `${libc}${nameless}${write}${map}${wait}`,
+    ])
+      expect((await runIn(python, "python", code, patient)).error).toMatchObject({ ended: "memory" });
+    const hide =
+      'import array, socket\na, b = socket.socketpair()\na.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1]))])';
+    expect((await runIn(python, "python", hide)).error).toMatchObject({ name: "PermissionError" });
+    expect(execFileSync("du", ["-sk", tmpdir()], { encoding: "utf8" })).toMatch(/^\d{1,3}\t/);
+  }, 300_000);
+
+  test("FAIL-G2 REQ-E3 of packages they see what a command would: no secrets under any name, no state", async () => {
+    const root = tempWorkspace({
+      ".env": "KEY=the-secret",
+      "site-packages/app/.env": "the-secret",
+      "site-packages/app/key.pem": "the-secret",
+      "site-packages/app/data.txt": "public",
+      "site-packages/.llmc/state.db": "the-secret",
+    });
+    const folder = join(root, "site-packages");
+    linkSync(join(root, ".env"), join(folder, "app/hard.txt"));
+    linkSync(join(folder, "app/key.pem"), join(folder, "app/other.txt"));
+    const [, python] = runnersWith([folder], [join(root, ".env")]);
+    const { error, result } = await runIn(
+      python,
+      "python",
+      `
+def text(path):
+  try:
+    return open(${JSON.stringify(folder)} + "/" + path).read()
+  except OSError:
+    return ""
+[text(path) for path in ("app/.env", "app/key.pem", "app/hard.txt", "app/other.txt", ".llmc/state.db", "app/data.txt")]`,
+    );
+    expect([error, JSON.parse(result ?? "null")]).toEqual([undefined, ["", "", "", "", "", "public"]]);
   });
 
   test("REQ-T5 they load packages of the folders that the operator named, which are no links", async () => {
@@ -442,6 +565,6 @@ def opens(path):
 });
 
 test("REQ-D8: real interpreters do not start without a sandbox, whatever the configuration says", async () => {
-  const parts = { sandbox: createNativeSandbox({ tiers: ["plain"] }), memoryBytes, packages };
+  const parts = { sandbox: nativeSandbox([], { tiers: ["plain"] }), memoryBytes };
   await expect(createNodeRunner(parts).start()).rejects.toMatchObject({ code: "unavailable" });
 });

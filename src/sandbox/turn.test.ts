@@ -2,7 +2,7 @@ import { setImmediate as soon } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { createBoundedQueue } from "../base/bounded-queue.ts";
 import { firstToGo } from "./first-to-go.ts";
-import { createTurn } from "./turn.ts";
+import { createTurn, createTurns } from "./turn.ts";
 
 const never = new AbortController().signal;
 
@@ -50,6 +50,37 @@ describe("REQ-E3: the turns of programs", () => {
     other.give();
     await soon();
     expect(queue.tryEnter("a")).toBe(true);
+  });
+
+  test("an analysis whose client is asked holds none; what it had besides goes on without", async () => {
+    const queue = createBoundedQueue(() => ({ maxRunning: 3, maxWaiting: 10 }));
+    const turns = createTurns(queue, "a");
+    await turns.take(never);
+    expect([turns.tryTake(), turns.tryTake(), turns.tryTake()]).toEqual([true, true, false]);
+    turns.suspend();
+    expect([queue.load().running, turns.tryTake()]).toEqual([0, false]);
+    turns.give();
+    await turns.resume(never);
+    expect(queue.load().running).toBe(1);
+    turns.give();
+    expect(queue.load().running).toBe(1);
+    turns.give();
+    expect(queue.load().running).toBe(0);
+    await turns.resume(never);
+    expect(queue.load().running).toBe(0);
+  });
+
+  test("an analysis that ends while it waits for its turn again does not keep it", async () => {
+    const queue = openQueue();
+    const [asked, other] = [createTurns(queue, "a"), createTurns(queue, "b")];
+    await asked.take(never);
+    asked.suspend();
+    await other.take(never);
+    const waiting = asked.resume(never);
+    asked.give();
+    other.give();
+    await waiting;
+    expect(queue.load()).toEqual({ running: 0, waiting: 0 });
   });
 });
 

@@ -37,3 +37,53 @@ export const createTurn = (queue: BoundedQueue, principal: string): Turn => {
     close: () => closing.abort(),
   };
 };
+
+/** The places of one analysis: of itself, and of more interpreters where there is room. */
+export interface Turns {
+  /** Waits for one. */
+  take(signal: AbortSignal): Promise<void>;
+  /** One more, if it is free now: what holds one never waits for another, or two could wait for each other. */
+  tryTake(): boolean;
+  give(): void;
+  /** Lets others run while the client is asked. */
+  suspend(): void;
+  /** Waits for one again. Whatever more it had goes on without, until it is given back. */
+  resume(signal: AbortSignal): Promise<void>;
+}
+
+export const createTurns = (queue: BoundedQueue, principal: string): Turns => {
+  let [taken, held] = [0, 0];
+  const settle = (): void => {
+    for (; held > taken; held--) queue.release(principal);
+  };
+  const enter = async (signal: AbortSignal): Promise<void> => {
+    if (!queue.tryEnter(principal)) await queue.wait(signal, principal);
+    held++;
+  };
+  return {
+    take: async (signal) => {
+      await enter(signal);
+      taken++;
+    },
+    tryTake: () => {
+      const isSuspended = taken > 0 && held === 0;
+      if (isSuspended || !queue.tryEnter(principal)) return false;
+      held++;
+      taken++;
+      return true;
+    },
+    give: () => {
+      taken--;
+      settle();
+    },
+    suspend: () => {
+      for (; held > 0; held--) queue.release(principal);
+    },
+    resume: async (signal) => {
+      if (taken === 0 || held > 0) return;
+      await enter(signal);
+      // It may have ended meanwhile.
+      settle();
+    },
+  };
+};

@@ -69,6 +69,32 @@ describe("REQ-R5 lineage", () => {
     expect(edges.sort()).toEqual(["a b 4", "b c 2", "c a 3,4", "checks a 2"]);
   });
 
+  test("whoever hands a function on is a caller: call, apply, bind and callbacks, in other languages, too", async () => {
+    const graph = await graphOf({
+      "a.js": `function target(a) { return a; }
+function direct() { return target(1); }
+function viaCall() { return target.call(null, 1); }
+function viaApply() { return target.apply(null, [1]); }
+function viaBind() { return [1].map(target.bind(null)); }
+function viaArg() { return [1].map(target); }
+function none() { const value = LIMIT; return value; }
+const LIMIT = 1;
+module.exports = { direct, viaCall, viaApply, viaBind, viaArg, handler: target };
+`,
+      "b.py": "def key(a):\n    return a\n\ndef ordered(xs):\n    return sorted(xs, key=key)\n",
+    });
+    const callers = ["direct", "viaCall", "viaApply", "viaBind", "viaArg"];
+    const above = graph.lineage("target", { direction: "callers", depth: 1 });
+    expect(names(above.nodes)).toEqual(["target 0", ...callers.map((name) => `${name} -1`)]);
+    expect(graph.inspect("target").symbols[0]?.callers.map(({ name }) => name)).toEqual(callers);
+    expect(names(graph.lineage("viaArg", { direction: "callees", depth: 1 }).nodes)).toContain("target 1");
+    expect(names(graph.lineage("LIMIT", { direction: "callers", depth: 1 }).nodes)).toEqual(["LIMIT 0"]);
+    expect(names(graph.lineage("key", { direction: "callers", depth: 1 }).nodes)).toEqual([
+      "key 0",
+      "ordered -1",
+    ]);
+  });
+
   test("is bounded, and says so", async () => {
     const graph = await graphOf(CYCLE);
     const { nodes, truncated } = graph.lineage("a", { depth: 9, limit: 2 });

@@ -18,6 +18,16 @@ describe("the list of tools", () => {
     expect(existsSync(join(import.meta.dirname, fileOf(entry))), fileOf(entry)).toBe(true);
   });
 
+  test("REQ-E1: what the instructions say of results is so: linux_*, kb_* and admin_* have their fields, all others data and meta", () => {
+    const keysOf = (schema: unknown): readonly string[] =>
+      Object.keys((schema as { readonly properties?: object } | undefined)?.properties ?? {});
+    for (const { entry, tool } of loaded) {
+      const keys = keysOf(tool.output?.["~standard"].jsonSchema.output({ target: "draft-2020-12" }));
+      if (/^(?:linux|kb|admin)_/.test(entry)) expect(keys, entry).not.toContain("data");
+      else expect(keys, entry).toEqual(["data", "meta"]);
+    }
+  });
+
   test("no name or alias means two tools", () => {
     const names = loaded.flatMap(({ tool }) => [tool.name, ...(tool.aliases ?? [])]);
     expect(names.length).toBeGreaterThan(30);

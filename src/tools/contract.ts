@@ -4,6 +4,7 @@
  */
 
 import type { LlmcError } from "../base/error.ts";
+import { Suspended } from "../base/suspended.ts";
 import type { CommandSession } from "../host/run/contract.ts";
 
 /** Any schema that validates and can describe itself as JSON Schema (Standard Schema; zod is one). */
@@ -125,7 +126,7 @@ export interface CallContext {
 }
 
 /** Thrown by `ask`; caught by the pipe. */
-export class QuestionsAsked extends Error {
+export class QuestionsAsked extends Suspended {
   override readonly name = "QuestionsAsked";
   readonly questions: Readonly<Record<string, Question>>;
   readonly state: unknown;

@@ -55,6 +55,16 @@ const usesPytest = async ({ has, read, names }: Surroundings): Promise<boolean> 
   return false;
 };
 
+const ENVIRONMENTS = [".venv/bin", "venv/bin"] as const;
+
+/** That of the workspace's environment has the packages that its tests import; otherwise the machine's. */
+const findPytest = async ({ has, names }: Surroundings): Promise<string> => {
+  for (const folder of ENVIRONMENTS)
+    if (has(folder.slice(0, -"/bin".length)) && (await names(folder)).includes("pytest"))
+      return `${folder}/pytest`;
+  return "pytest";
+};
+
 interface Manifest {
   readonly scripts?: Readonly<Record<string, unknown>>;
   readonly dependencies?: Readonly<Record<string, unknown>>;
@@ -113,11 +123,11 @@ const goPackages = (paths: readonly string[]): readonly string[] => {
   return packages.length === 0 ? ["./..."] : [...new Set(packages)];
 };
 
-const commandFor = (runner: RunnerName, wanted: Wanted): readonly [string, ...string[]] => {
+const commandFor = (runner: RunnerName, wanted: Wanted, pytest: string): readonly [string, ...string[]] => {
   const { paths, args } = wanted;
   switch (runner) {
     case "pytest":
-      return ["pytest", "--tb=short", "--color=no", ...args, ...paths];
+      return [pytest, "--tb=short", "--color=no", ...args, ...paths];
     // Through node itself: npx may load programs from the network.
     case "vitest":
       return ["node", "node_modules/vitest/vitest.mjs", "run", ...args, ...paths];
@@ -152,5 +162,7 @@ export const detectTestRunner = async (
     (await found.javascript()) ??
     (await found.rust()) ??
     (await found.go());
-  return runner === undefined ? undefined : { runner, command: commandFor(runner, wanted) };
+  if (runner === undefined) return undefined;
+  const pytest = runner === "pytest" ? await findPytest(around) : runner;
+  return { runner, command: commandFor(runner, wanted, pytest) };
 };

@@ -22,6 +22,7 @@ interface Answer {
     readonly truncated: boolean;
     readonly dropped?: readonly string[];
     readonly result_handle?: string;
+    readonly output_handle?: string;
     readonly session_kept?: boolean;
   };
 }
@@ -161,6 +162,38 @@ pages.length + whole.data.length + found.hits.length;`;
     expect(await app().text("read_file", { path: `handle:${handle}`, pattern: "4999" })).toContain("4999");
   });
 
+  test.each([
+    ["javascript", "for (let i = 0; i < 20_000; i++) console.log('line', i)"],
+    ["python", "for i in range(20_000): print('line', i)"],
+  ])(
+    "REQ-T5: long output of %s is shown with its end and its size, and a handle has all",
+    async (language, code) => {
+      const text = await app().text("execute_code", { language, code });
+      expect(text.length).toBeLessThan(4500);
+      const lines = text.split("\n");
+      expect([lines[0], lines.at(-1)]).toEqual(["line 0", "line 19999"]);
+      const [, whole, handle] = /whole output \((.*?)\): handle:(h_\w+)/.exec(text) ?? [];
+      expect(whole).toBe("20000 lines, 208889 characters");
+      const page = await app().text("read_file", { path: `handle:${handle}`, pattern: "^line 1[05]000$" });
+      expect(page).toContain("line 10000");
+      expect(page).toContain("line 15000");
+      const { data, meta } = await run(app(), { language, code });
+      expect(data.stdout.length).toBeLessThanOrEqual(30_000);
+      expect(data.stdout).toMatch(/^line 0\n.*\n$/s);
+      expect(meta).toMatchObject({ truncated: true, output_handle: expect.stringMatching(/^h_/) });
+      expect(meta.dropped).toBeUndefined();
+    },
+  );
+
+  test("REQ-T5: a long line of output is cut between characters", async () => {
+    const text = await app().text("execute_code", {
+      language: "javascript",
+      code: "console.log('a' + '😀'.repeat(10_000))",
+    });
+    expect(text.isWellFormed()).toBe(true);
+    expect(text).toContain("the whole output (1 line, 20001 characters)");
+  });
+
   test("REQ-I6: nothing that a program names, returns or throws reaches a terminal as a control character", async () => {
     const code = `
 files.write("a\\x1b[2Jb\\nFAKE", "x");
@@ -290,7 +323,7 @@ inputs.throws ? (() => { throw Object.assign(new Error("m\\x1b[2J\\x9b5n"), { na
     expect(cut.meta).toMatchObject({ files: { length: 100 }, truncated: true, dropped: ["files"] });
     const text = await app().text("execute_code", {
       language: "javascript",
-      code: "console.log('x'.repeat(1e5))",
+      code: "console.log('x'.repeat(2e6))",
     });
     expect(text).toContain("[dropped, over the limit: output]");
   });
@@ -352,6 +385,30 @@ await Promise.all(calls)`;
     expect(await app().ask("execute_code", { code: "1" })).toMatchObject({
       error: { message: expect.stringContaining('language: required: one of "javascript"') },
     });
+  });
+
+  test.each([
+    ["python", "r = tools.read_file(path='a.txt')\nr['data']", "has to be awaited"],
+    ["python", "r = tools.read_file(path='a.txt')\nr.data", "has to be awaited"],
+    ["python", "import json\njson.dumps(tools.stat(path='a.txt'))", "has to be awaited"],
+    ["python", "(await tools.linux_search_content(pattern='one'))['data']", "have no `data`"],
+    ["javascript", "const r = tools.read_file({ path: 'a.txt' }); r.data.length", "Is the tool call awaited"],
+    ["javascript", "(await tools.linux_search_content({ pattern: 'one' })).data.length", "have no `data`"],
+    ["javascript", "await tools.stat({ path: 'a.txt' }); null.x", undefined],
+    ["javascript", "const r = {}; r.data.length", undefined],
+  ])("REQ-T5: in %s, what is no result is told: %s", async (language, code, hint = "\0") => {
+    const { data } = await run(app(), { language, code });
+    expect(String(data.error?.["message"]).includes(hint)).toBe(hint !== "\0");
+  });
+
+  test("REQ-T5: why a call failed is told where the program does not say it", async () => {
+    const code =
+      "await tools.read_file({ path: 'none' }).catch(() => {}); await tools.stat({ path: 'a.txt' }); 1";
+    const { meta } = await run(app(), { code });
+    expect(meta.tool_calls).toMatchObject([{ ok: false, error_code: "file_not_found" }, { ok: true }]);
+    expect(await app().text("execute_code", { language: "javascript", code })).toBe(
+      "=> 1\n[calls: read_file 1 (1 failed: file_not_found), stat 1]",
+    );
   });
 
   test("REQ-E3: timeout_s bounds the program, not the interpreter's start", async () => {

@@ -4,6 +4,7 @@ import { endOfString } from "../base/json-guard.ts";
 import { showControls } from "../base/text.ts";
 import type { ProgramResult, RunningProgram } from "../sandbox/programs.ts";
 import type { CallContext } from "./contract.ts";
+import { isLongOutput, shownOutput, structuredOutput } from "./printed-output.ts";
 import { withHint } from "./program-hints.ts";
 import { defineTool, type NestedQuestions, type Ports } from "./tool.ts";
 
@@ -103,6 +104,13 @@ const keepResult = async (
     ? undefined
     : handles.put(caller, "output", "execute_code result", wrapJson(text));
 
+const keepOutput = async (
+  { output }: ProgramResult,
+  { handles }: Ports,
+  { caller }: CallContext,
+): Promise<string | undefined> =>
+  isLongOutput(output) ? handles.putText(caller, "output", "execute_code output", output) : undefined;
+
 const input = z.strictObject({
   language: z.enum(["javascript", "typescript", "python"]),
   code: z.string().min(1).max(262_144),
@@ -115,6 +123,8 @@ const callSchema = z.object({
   name: z.string(),
   duration_ms: z.number(),
   ok: z.boolean(),
+  /** Why it failed. */
+  error_code: z.string().optional(),
   /** It was under way when the program ended: whether it had an effect is not known. */
   cut_off: z.literal(true).optional(),
   /** Its result was a first page. */
@@ -144,6 +154,7 @@ const errorSchema = z.object({
 
 const output = z.object({
   data: z.object({
+    /** The beginning, where `output_handle` holds the whole. */
     stdout: z.string(),
     /** The value of the last expression. */
     result: z.unknown().optional(),
@@ -153,9 +164,10 @@ const output = z.object({
     duration_ms: z.number(),
     tool_calls: z.array(callSchema),
     files: z.array(fileSchema),
-    /** Whether output or files were dropped. */
+    /** Whether `stdout` is only the beginning, or output or files were dropped. */
     truncated: z.boolean(),
     dropped: z.array(z.enum(["output", "files"])).optional(),
+    output_handle: z.string().optional(),
     result_handle: z.string().optional(),
     /** Whether the variables of an earlier program were there. */
     session_kept: z.boolean().optional(),
@@ -170,9 +182,10 @@ const summarizeCalls = (calls: readonly z.output<typeof callSchema>[]): string =
   return [...byName]
     .map(([name, made]) => {
       const cutOff = made.filter(({ cut_off }) => cut_off === true).length;
-      const failed = made.filter(({ ok }) => !ok).length - cutOff;
+      const failed = made.filter(({ ok, cut_off }) => !ok && cut_off !== true);
+      const codes = [...new Set(failed.map(({ error_code = "" }) => error_code))].join(", ");
       const notes = [
-        ...(failed > 0 ? [`${failed} failed`] : []),
+        ...(failed.length > 0 ? [`${failed.length} failed: ${oneLine(codes)}`] : []),
         ...(cutOff > 0 ? [`${cutOff} cut off`] : []),
       ];
       return `${oneLine(name)} ${made.length}${notes.length === 0 ? "" : ` (${notes.join(", ")})`}`;
@@ -205,8 +218,8 @@ const describeResult = (result: unknown, handle: string | undefined): readonly s
     : [`=> ${shown.slice(0, SHOWN_OF_LARGE_CHARS)}…`, `[the whole result: handle:${handle}]`];
 };
 
-const linesFor = ({ data, meta }: z.output<typeof output>): readonly string[] => [
-  ...(data.stdout === "" ? [] : [data.stdout.replace(/\n$/, "")]),
+const linesFor = ({ data, meta }: z.output<typeof output>, printed: string): readonly string[] => [
+  ...shownOutput(printed, meta.output_handle),
   ...(meta.dropped === undefined ? [] : [`[dropped, over the limit: ${meta.dropped.join(" and ")}]`]),
   ...describeResult(data.result, meta.result_handle),
   ...(data.error === undefined ? [] : [describeError(data.error)]),
@@ -240,24 +253,31 @@ export const executeCode = defineTool({
       ...(ended.filesCut ? (["files"] as const) : []),
     ];
     const resultHandle = await keepResult(result, ports, call);
+    const outputHandle = await keepOutput(ended, ports, call);
+    const stdout = structuredOutput(ended.output);
     return {
+      shown: ended.output,
       data: {
-        stdout: ended.output,
+        stdout,
         ...(result === undefined ? {} : { result: JSON.parse(result) as unknown }),
-        ...(error === undefined ? {} : { error: withHint(error, args.language, args.code) }),
+        ...(error === undefined
+          ? {}
+          : { error: withHint(error, args.language, args.code, ended.calls.length > 0) }),
       },
       meta: {
         duration_ms: ended.durationMs,
-        tool_calls: ended.calls.map(({ name, durationMs, ok, isCutOff, isPartial }) => ({
+        tool_calls: ended.calls.map(({ name, durationMs, ok, errorCode, isCutOff, isPartial }) => ({
           name,
           duration_ms: durationMs,
           ok,
+          ...(errorCode === undefined ? {} : { error_code: errorCode }),
           ...(isCutOff === true ? { cut_off: true as const } : {}),
           ...(isPartial === true ? { truncated: true as const } : {}),
         })),
         files: await keepFiles(ended, ports, call),
-        truncated: dropped.length > 0,
+        truncated: dropped.length > 0 || stdout.length < ended.output.length,
         ...(dropped.length === 0 ? {} : { dropped }),
+        ...(outputHandle === undefined ? {} : { output_handle: outputHandle }),
         ...(resultHandle === undefined ? {} : { result_handle: resultHandle }),
         ...(args.session === undefined ? {} : { session_kept: program.wasKept }),
         ...((args.timeout_s ?? 0) > program.timeoutSeconds ? { timeout_s: program.timeoutSeconds } : {}),
@@ -265,5 +285,6 @@ export const executeCode = defineTool({
     };
   },
   // The program chose all of it: whatever is shown goes through here, once.
-  render: (answer) => showControls(linesFor(answer).join("\n")) || "[no output and no result]",
+  render: (answer, { shown }) =>
+    showControls(linesFor(answer, shown).join("\n")) || "[no output and no result]",
 });

@@ -28,7 +28,7 @@ describe("kb_answer with a model: REQ-K4 REQ-L6", () => {
   test("its words are kept as far as the passages support them, and its use is counted", async () => {
     const { app, server } = await openAnswers("A backup is kept for thirty days. [1]");
     const scrape = await app.metrics.servePrometheus();
-    expect(await app.text("kb_answer", QUERY)).toContain("A backup is kept for thirty days. [1]");
+    expect(await app.text("kb_answer", QUERY)).toContain("1> A backup is kept for thirty days.");
     expect(server.requests).toHaveLength(1);
     expect((await scrape()).body).toContain(`llmc_model_calls_total{model="${MODEL}"} 1`);
   });
@@ -36,7 +36,7 @@ describe("kb_answer with a model: REQ-K4 REQ-L6", () => {
   test("what the passages do not support is left out, and the documents answer by themselves", async () => {
     const { app } = await openAnswers("A backup is kept for ninety days. [1]");
     const text = await app.text("kb_answer", QUERY);
-    expect(text).toContain("Each backup is kept for thirty days. [1]");
+    expect(text).toContain("1> Each backup is kept for thirty days.");
     expect(text).not.toContain("ninety");
   });
 

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { quoteLines } from "../base/quote-document.ts";
 import {
   answerFiltersInput,
   citationShape,
@@ -38,13 +37,13 @@ export const kbAnswer = defineTool({
   render: ({ text, citations, confidence, meta }) =>
     [
       citations.length > 0
-        ? `${quoteLines(text)}\nconfidence ${confidence}`
+        ? `${text}\nconfidence ${confidence}`
         : `${text} (confidence of an answer ${confidence}; kb_hybrid_search shows the nearest passages)`,
       ...(meta === undefined
         ? []
         : [
             `note: ${meta.collections_asked} knowledge bases were asked, ${meta.collections_left_out} were not; filters.collection asks one`,
           ]),
-      ...citations.map((citation, at) => `[${at + 1}] ${renderCitation(citation)}`),
+      ...citations.map((citation, at) => `${at + 1} = ${renderCitation(citation)}`),
     ].join("\n"),
 });

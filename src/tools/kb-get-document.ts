@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { quoteDocument, quoteName } from "../base/quote-document.ts";
+import { quoteLines, quoteName } from "../base/quote-document.ts";
 import { definedOf, renderCitation } from "./kb-shape.ts";
 import { defineTool } from "./tool.ts";
 
@@ -46,6 +46,6 @@ export const kbGetDocument = defineTool({
     [
       renderCitation({ title, anchor: uri, license, version }),
       ...warnings.map((warning) => `note: ${quoteName(warning)}`),
-      ...(chunks.length === 0 ? ["nothing in that range"] : chunks.map(({ text }) => quoteDocument(text))),
+      ...(chunks.length === 0 ? ["nothing in that range"] : chunks.map(({ text }) => quoteLines(text))),
     ].join("\n\n"),
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { quoteDocument } from "../base/quote-document.ts";
+import { quoteLines } from "../base/quote-document.ts";
 import {
   citationShape,
   filtersInput,
@@ -51,7 +51,7 @@ export const kbHybridSearch = defineTool({
       : hits
           .map(
             ({ chunk_id: id, snippet, citation }) =>
-              `${renderCitation(citation)} ${id}\n${quoteDocument(snippet)}`,
+              `${renderCitation(citation)} ${id}\n${quoteLines(snippet)}`,
           )
           .join("\n\n"),
 });

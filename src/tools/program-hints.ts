@@ -9,6 +9,18 @@ const MODULES =
 const NO_MODULE =
   /^(?:could not load module|'?require'? is not defined|Cannot find (?:module|package)|No such built-in module)/;
 
+const NOT_AWAITED = "A tool call has to be awaited: `await tools.NAME(...)`.";
+
+/** What a call returns before it is awaited, as messages of Python name it. */
+const FUTURE = /\b(?:PyodideFuture|Future|Task|coroutine)\b/;
+
+const UNDEFINED =
+  "Is the tool call awaited, and has its result this field? Results of linux_*, kb_* and admin_* have no `data`; the stubs in .llmc/stubs declare all.";
+
+/** QuickJS, and Node where the operator wants it. */
+const READS_UNDEFINED =
+  /^(?:cannot read property .* of undefined|Cannot read properties of undefined|undefined is not )/;
+
 const lineOf = (code: string, line: number): string => {
   let start = 0;
   for (let at = 1; at < line; at++) {
@@ -25,17 +37,36 @@ const isModuleMissing = ({ name, message, line }: ProgramError, code: string): b
   NO_MODULE.test(message) ||
   (name === "SyntaxError" && line !== undefined && /^import\b/.test(lineOf(code, line).trimStart()));
 
-const hintFor = (error: ProgramError, language: string, code: string): string | undefined => {
+/** What a program takes for a result that is none. */
+const resultHint = ({ name, message }: ProgramError, language: string): string | undefined => {
+  if (language !== "python")
+    return name === "TypeError" && READS_UNDEFINED.test(message) ? UNDEFINED : undefined;
+  if (name === "KeyError" && message === "'data'") return UNDEFINED;
+  return ["TypeError", "AttributeError"].includes(name) && FUTURE.test(message) ? NOT_AWAITED : undefined;
+};
+
+const hintFor = (
+  error: ProgramError,
+  language: string,
+  code: string,
+  hasCalls: boolean,
+): string | undefined => {
   if (error.ended === "timeout")
     return "timeout_s asks for more time, up to mcp.code_execution.max_timeout_seconds; less work per program helps as well.";
   const isModule =
     language === "python" ? error.name === "ModuleNotFoundError" : isModuleMissing(error, code);
-  return isModule ? MODULES : undefined;
+  if (isModule) return MODULES;
+  return hasCalls ? resultHint(error, language) : undefined;
 };
 
 /** The error of a program with the way out, where its message alone does not show one. */
-export const withHint = (error: ProgramError, language: string, code: string): ProgramError => {
-  const hint = hintFor(error, language, code);
+export const withHint = (
+  error: ProgramError,
+  language: string,
+  code: string,
+  hasCalls: boolean,
+): ProgramError => {
+  const hint = hintFor(error, language, code, hasCalls);
   return hint === undefined
     ? error
     : { ...error, message: `${error.message.replace(/(?<![.!?])$/, ".")} ${hint}` };

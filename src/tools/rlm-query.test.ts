@@ -367,6 +367,29 @@ finish(typeof value + " " + value + " " + await rlm("text", "x"))`),
     expect(calls.map(({ outcome }) => outcome)).toEqual(["ok", "ok", "cancelled", "ok"]);
   });
 
+  test("REQ-L7 FAIL-G4: a prompt that is refused unsent is in no trace as a whole; one that was paid for is", async () => {
+    const traced = await openRlmStand(
+      {
+        root: () =>
+          js(
+            "const codes = []; for (let n = 0; n < 5; n++) codes.push(await llm(n + 'x'.repeat(3_000_000)).catch((e) => e.code)); finish(codes.join(' ') + ' ' + (await llm('a question')))",
+          ),
+        sub: () => "an answer",
+      },
+      { rlm: 'trace_enabled = true\ntrace_content = true\ntrace_dir = "traces"' },
+    );
+    const { data, meta } = outputOf(await traced.query({ task: "t", context: "x" }));
+    expect(data.answer).toBe(`${"budget_exceeded ".repeat(5)}an answer`);
+    const file = readFileSync(join(traced.root, "traces", String(meta["trace_file"])), "utf8");
+    expect(file.length).toBeLessThan(100_000);
+    const [node] = JSON.parse(file).nodes;
+    expect(node.calls.map(({ prompt }: { prompt: { text?: string } }) => prompt.text)).toEqual([
+      ...Array(5).fill(undefined),
+      "a question",
+    ]);
+    expect(node.calls[0].prompt.chars).toBe(3_000_001);
+  });
+
   test("REQ-L7: of the traces of a folder the newest are kept, as many as the operator wants", async () => {
     const few = await openRlmStand(
       { root: () => js("finish('1')") },

@@ -35,7 +35,7 @@ const summarize = ({ spending, counts }: RlmAnswer) => {
     ...total,
     cache_read_tokens: spending.cacheReadTokens,
     cache_saved_usd: spending.cacheSavedUsd,
-    cached_calls: spending.keptCalls,
+    cached_calls: spending.cachedCalls,
     unpriced_calls: spending.unpricedCalls,
     turns: counts.turns,
     by_depth: spending.byDepth.map((one, depth) => ({ depth, ...spendingOf(one) })),

@@ -4,6 +4,14 @@ import { describe, expect, test } from "vitest";
 import { openTestApp, tempWorkspace } from "../../test/app.ts";
 
 describe("run_cmd", () => {
+  test("git without a repository: the answer says so, and what the name in git's message is", async () => {
+    const app = await openTestApp({ files: { "a.txt": "x" } });
+    expect(await app.text("run_cmd", { command: "git status" })).toContain(
+      "there is no git repository that llmc recognises in this folder",
+    );
+    expect(await app.text("run_cmd", { command: "git --version" })).not.toContain("repository");
+  });
+
   test("REQ-T1 REQ-X1 REQ-M3: hybrid runs an allowlisted program and gives its output, status and tier", async () => {
     const app = await openTestApp({ files: { "a.txt": "one\ntwo\n", "d/b.txt": "" } });
     expect(await app.ask("run_cmd", { command: "wc -l a.txt" })).toMatchObject({

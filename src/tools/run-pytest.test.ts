@@ -117,6 +117,20 @@ describe("run_pytest", () => {
     expect(await app.errorCode("run_pytest", { paths: ["--junitxml=/tmp/x"] })).toBe("invalid_args");
   });
 
+  test("REQ-D15 the pytest of the workspace's own environment is the one that is run, or that has to be allowed", async () => {
+    const app = await fakePytest("3 passed in 0.01s", 0);
+    const refused = await app.ask("run_pytest");
+    expect(JSON.stringify(refused)).toContain("llmc allow venv/bin/pytest (run_cmd_allowlist");
+    const canAsk = (): boolean => true;
+    const asked = await app.ask("run_pytest", {}, { canAsk });
+    if (asked.kind !== "questions") throw new Error(JSON.stringify(asked));
+    expect(JSON.stringify(asked.questions)).toContain(join(app.root, "venv/bin/pytest"));
+    const answers = { grant: { action: "accept" } };
+    expect(await app.ask("run_pytest", {}, { canAsk, answers, state: asked.state })).toMatchObject({
+      structured: { data: { runner: "pytest", passed: 3, failed: 0 } },
+    });
+  });
+
   test("a pytest of an environment is run by the path that the operator listed", async () => {
     const app = await fakePytest(
       "FAILED tests/test_a.py::test_x - assert 1 == 2\n1 failed, 4 passed, 2 warnings in 0.12s",

@@ -197,7 +197,7 @@ const portsFrom =
 export const createApp = async (request: AppRequest): Promise<App> => {
   const { root, stderr } = request;
   const disk = createDisk();
-  const { store, log, writers, runId } = await openConfig(request);
+  const { store, log, writers } = await openConfig(request);
   refuseOutside(store.current());
   const config = () => store.current().config;
   const now = () => performance.now();
@@ -226,7 +226,6 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     root,
     folders: request.folders,
     loaded: store.current,
-    slot: runId,
     log,
     decisions: caches.open("permissions", CACHE_MS.permissions),
     writers,

@@ -42,6 +42,25 @@ test("REQ-L8: an id that could name another file makes it no cassette; one witho
   expect(() => parseCassette(JSON.stringify(hostile))).toThrow("not one that llmc recorded");
 });
 
+test("REQ-L8: entries that nobody recorded make it no cassette; those of answers and failures do", () => {
+  const generation = { text: "t", finish: "stop", usage: {} };
+  const failure = { code: "timeout", message: "m", details: {}, retryable: true, mayBeBilled: true };
+  const parse = (entry: unknown) => parseCassette(JSON.stringify({ ...EMPTY_CASSETTE, entries: [entry] }));
+  for (const outcome of [{ generation }, { failure }])
+    expect(parse({ key: "k", outcome }).entries).toEqual([{ key: "k", outcome }]);
+  const others = [
+    null,
+    { key: 1, outcome: { generation } },
+    { key: "k" },
+    { key: "k", outcome: {} },
+    { key: "k", outcome: { generation: { ...generation, text: 1 } } },
+    { key: "k", outcome: { generation: { ...generation, usage: null } } },
+    { key: "k", outcome: { failure: { ...failure, code: "constructor" } } },
+    { key: "k", outcome: { failure: { ...failure, hint: 1 } } },
+  ];
+  for (const one of others) expect(() => parse(one)).toThrow("not one that llmc recorded");
+});
+
 test("REQ-L8: an answer that is paid for is given, though neither trace nor cassette can be written", async () => {
   const stand = await openRlmStand(finishTask, {
     files: { "a-file": "" },

@@ -6,6 +6,7 @@ import type { Loaded } from "../config/load.ts";
 import { newId } from "../host/os/lazy-builtins.ts";
 import { readOwnFileSoon } from "../host/own-files/read-own-file.ts";
 import { replaceFile } from "../host/own-files/replace-file.ts";
+import type { OwnWrites } from "../host/reach/own-writes.ts";
 import type { Locks } from "../host/state/locks/locks.ts";
 import { type Cassette, EMPTY_CASSETTE, parseCassette, recordModels, replayModels } from "../llm/cassette.ts";
 import type { Models } from "../llm/contract.ts";
@@ -26,6 +27,8 @@ interface CassetteParts {
   readonly root: string;
   readonly config: () => Loaded["config"];
   readonly locks: Locks;
+  /** Told of what is recorded, so that it is not blamed on a command that runs at the same time. */
+  readonly ownWrites: OwnWrites;
   readonly log: Log;
 }
 
@@ -53,7 +56,7 @@ const readOrBegin = (file: string): Promise<Cassette> =>
 const record = async (
   models: Models,
   file: string,
-  { locks, log }: Pick<CassetteParts, "locks" | "log">,
+  { locks, log, ownWrites }: Pick<CassetteParts, "locks" | "log" | "ownWrites">,
   correlationId: string,
 ): Promise<CassetteModels> => {
   // A file that is no cassette is refused before anything is spent.
@@ -69,6 +72,7 @@ const record = async (
       sessions: [...before.sessions, ...sessions],
     };
     await replaceFile(file, `${JSON.stringify(cassette)}\n`, PRIVATE_MODE);
+    ownWrites.note(file, "moved");
   };
   return {
     models: recordModels(models, (entry) => void entries.push(entry)),
@@ -88,7 +92,7 @@ const record = async (
   };
 };
 
-const otherCourse = (reason: string): LlmcError =>
+const otherTrajectory = (reason: string): LlmcError =>
   new LlmcError("internal_error", `The replay differs from what was recorded: ${reason}.`, {
     retryable: false,
   });
@@ -112,9 +116,9 @@ const replay = async (
     },
     finish: async (trajectory) => {
       if (!isStrict) return;
-      if (!cassette.trajectories.includes(trajectory)) throw otherCourse("it took another course");
+      if (!cassette.trajectories.includes(trajectory)) throw otherTrajectory("its trajectory is another one");
       if (cassette.trajectories.length === 1 && unused() > 0)
-        throw otherCourse(`${unused()} answers were not used`);
+        throw otherTrajectory(`${unused()} answers were not used`);
     },
   };
 };

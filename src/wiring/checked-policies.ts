@@ -1,29 +1,41 @@
 import { basename, dirname, join } from "node:path";
-import { readPolicyFiles } from "../host/own-files/policy-files.ts";
+import { inOrder } from "../host/own-files/policy-files.ts";
+import {
+  createPolicyReading,
+  type PolicySources,
+  type ReadPolicies,
+} from "../host/own-files/read-policies.ts";
 import { realOrFuture } from "../host/own-files/real-or-future.ts";
 import type { LiveWriters } from "../host/run/live-writers.ts";
 
 /** Reads policy files; of those that a running command may have written, what was there before stands (REQ-D22). */
 export const createPolicyReader = ({ mayHaveWritten }: Pick<LiveWriters, "mayHaveWritten">) => {
-  const known = new Map<string, ReturnType<typeof readPolicyFiles>>();
+  let known: ReadonlyMap<string, ReadPolicies> = new Map();
   let isWaiting = false;
 
-  const readOne = (pattern: string): ReturnType<typeof readPolicyFiles> => {
-    const real = join(realOrFuture(dirname(pattern)), basename(pattern));
-    const isUnchecked = mayHaveWritten(pattern) || mayHaveWritten(real);
-    isWaiting ||= isUnchecked;
-    if (!isUnchecked) known.set(pattern, readPolicyFiles([pattern]));
-    return known.get(pattern) ?? { files: [], unreadable: [] };
-  };
+  const isUnchecked = (pattern: string): boolean =>
+    mayHaveWritten(pattern) || mayHaveWritten(join(realOrFuture(dirname(pattern)), basename(pattern)));
 
   return {
     /** Whether the last reading left something out. */
     isWaiting: (): boolean => isWaiting,
-    read: (patterns: readonly string[]): ReturnType<typeof readPolicyFiles> => {
+    read: (sources: PolicySources): ReadPolicies => {
+      const reading = createPolicyReading(sources);
       isWaiting = false;
-      const results = patterns.map(readOne);
-      const files = new Map(results.flatMap((result) => result.files.map((file) => [file.path, file])));
-      return { files: [...files.values()], unreadable: results.flatMap(({ unreadable }) => unreadable) };
+      const results = inOrder(sources).map(({ pattern, isOperators }) => {
+        if (!isUnchecked(pattern)) {
+          const read = reading.read(pattern, isOperators);
+          return { pattern, before: read, now: read };
+        }
+        isWaiting = true;
+        const before = known.get(pattern) ?? { files: [], unreadable: [] };
+        return { pattern, before, now: reading.keep(before) };
+      });
+      known = new Map(results.map(({ pattern, before }) => [pattern, before]));
+      return {
+        files: results.flatMap(({ now }) => now.files),
+        unreadable: results.flatMap(({ now }) => now.unreadable),
+      };
     },
   };
 };

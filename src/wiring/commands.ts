@@ -10,7 +10,8 @@ import { runDoctor } from "../cli/doctor-command.ts";
 import { runIndex, withProgressBar } from "../cli/index-command.ts";
 import type { Io } from "../cli/io.ts";
 import { runLocks } from "../cli/locks-command.ts";
-import { createProgram, runProgram } from "../cli/program.ts";
+import { createProgram } from "../cli/program.ts";
+import { runProgram } from "../cli/run-program.ts";
 import { runTools } from "../cli/tools-command.ts";
 import { runTrust, validateRepo } from "../cli/trust-command.ts";
 import { runUsage } from "../cli/usage-command.ts";
@@ -248,11 +249,10 @@ const kbActions: ActionsOf<"kb"> = (run) => ({
     if (command.do === "ask") {
       const { query, collection, model } = command;
       const filters = collection === undefined ? undefined : { collection };
-      return callTool(run, common, {
-        tool: "kb_answer",
-        args: JSON.stringify({ query, filters, model }),
-        ...isJson,
-      });
+      // Whoever types it is the operator, who sets the model; a call may only choose it where they let it.
+      const set = model === undefined ? common.set : [...common.set, `mcp.kb.answer_model=${model}`];
+      const args = JSON.stringify({ query, filters });
+      return callTool(run, { ...common, set }, { tool: "kb_answer", args, ...isJson });
     }
     const app = await openQuietly(run, common);
     try {

@@ -9,7 +9,6 @@ type LastGood = ReadonlyMap<string, string>;
 
 /** Loads Cedar, which servers without policy files never need. */
 export const compileFiles = async (
-  slot: string,
   files: readonly PolicyFile[],
   actions: readonly PolicyAction[],
   defaultDeny: boolean,
@@ -17,7 +16,7 @@ export const compileFiles = async (
   const { compilePolicies } = await import("../policy/cedar/engine.ts");
   // The operator's files first: an id that stands twice is then the workspace's fault.
   const inOrder = files.toSorted((a, b) => Number(b.mayPermit) - Number(a.mayPermit));
-  return compilePolicies(loadCedar() as Cedar, { slot, actions, files: inOrder, defaultDeny });
+  return compilePolicies(() => loadCedar() as Cedar, { actions, files: inOrder, defaultDeny });
 };
 
 /**

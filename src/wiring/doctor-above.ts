@@ -2,9 +2,10 @@ import { dirname, join, resolve } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import type { Finding } from "../cli/doctor-command.ts";
 import type { Loaded } from "../config/load.ts";
-import { exists, realOf, settingsOf } from "../host/git/files.ts";
-import { commonDirOf, gitDirOf } from "../host/git/git-dir.ts";
+import { settingsOf } from "../host/git/files.ts";
+import { commonDirOf, gitDirOf, knownGitDirOf } from "../host/git/git-dir.ts";
 import { repositoriesAbove } from "../host/git/obeyed-elsewhere.ts";
+import { isThere, obeyedRealPath } from "../host/git/obeyed-files.ts";
 import { packagesAbove } from "../host/os/packages-above.ts";
 import { realOrFuture } from "../host/own-files/real-or-future.ts";
 import { linkedEntryOf } from "../host/run/git/work-tree-folder.ts";
@@ -18,17 +19,18 @@ interface OutsideGitDirectory {
 }
 
 const isGitDirectory = (dir: string): boolean =>
-  ["HEAD", "objects", "refs"].every((name) => exists(join(dir, name)));
+  ["HEAD", "objects", "refs"].every((name) => isThere(join(dir, name)));
 
 /** Whether a git directory says that a workspace is its work tree: as `git worktree add` records it, or for a submodule. */
 const knows = (gitDir: string, common: string, root: string): boolean => {
   if (!isGitDirectory(common)) return false;
   if (gitDir !== common)
     return (
-      dirname(gitDir) === join(common, "worktrees") && linkedEntryOf(gitDir) === realOf(resolve(root, ".git"))
+      dirname(gitDir) === join(common, "worktrees") &&
+      linkedEntryOf(gitDir) === obeyedRealPath(resolve(root, ".git"))
     );
   const named = settingsOf(gitDir)?.findLast(({ key }) => key === "core.worktree")?.value;
-  return named !== undefined && realOf(resolve(gitDir, named)) === realOf(root);
+  return named !== undefined && obeyedRealPath(resolve(gitDir, named)) === obeyedRealPath(root);
 };
 
 /** Undefined inside the roots. */
@@ -82,7 +84,7 @@ export const examineAbove = (root: string, loaded: Loaded | undefined): readonly
   const packages = packagesAbove(root);
   const repository = gitDirOf(resolve(root, ".git"))
     ? undefined
-    : repositoriesAbove(roots).find((path) => gitDirOf(path) !== undefined);
+    : repositoriesAbove(roots).find((path) => knownGitDirOf(path) !== undefined);
   const opened = loaded.config.mcp.tools.git_directories;
   const gitDirectory = outsideGitDirectory(root, [...allowed, ...opened]);
   return [

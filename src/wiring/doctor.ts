@@ -1,4 +1,4 @@
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import { toLlmcError } from "../base/error.ts";
 import { EXTRAS, installCommand } from "../base/extras-table.ts";
 import type { Finding } from "../cli/doctor-command.ts";
@@ -7,18 +7,18 @@ import { showOrigin } from "../config/layer.ts";
 import { leftOut } from "../config/left-out.ts";
 import type { Loaded } from "../config/load.ts";
 import { isInstalled } from "../host/os/bundled-files.ts";
-import { descriptorsHavePaths, isWritable, versionOf, watchLimit } from "../host/os/probe.ts";
+import { descriptorsHavePaths, versionOf, watchLimit } from "../host/os/probe.ts";
 import { isOnMachine } from "../host/os/system-programs.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
 import { createCommandRunner } from "../host/run/runner.ts";
 import type { Tier } from "../host/run/tiers/contract.ts";
 import { createCommandGroups } from "../host/run/tree/cgroup.ts";
 import { describeProblem } from "../policy/cedar/positions.ts";
-import { STATE_DIR } from "../policy/paths.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
 import { examineAbove } from "./doctor-above.ts";
 import { examineFlows } from "./doctor-flows.ts";
 import { examineIsolation } from "./doctor-isolation.ts";
+import { examineRoots } from "./doctor-roots.ts";
 import { examineTrust } from "./doctor-trust.ts";
 import { describeLeftOut } from "./left-out-code.ts";
 import { loadFor } from "./load.ts";
@@ -82,28 +82,6 @@ const examineTools = async (request: AppRequest, loaded: Loaded | undefined): Pr
   } finally {
     await app.close();
   }
-};
-
-const examineRoots = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
-  const canWrite = await isWritable(request.root);
-  const keepsState = canWrite || (await isWritable(join(request.root, STATE_DIR)));
-  const findings = [
-    canWrite
-      ? good("workspace", `${request.root}, writable`)
-      : weak(
-          "workspace",
-          `${request.root} cannot be written: ${keepsState ? "writes" : "state and writes"} will fail`,
-          "use a folder of your own with --root",
-        ),
-  ];
-  if (loaded?.config.mcp.tools.allowed_roots.length === 0) {
-    findings.push(
-      weak("roots", "mcp.tools.allowed_roots is empty: every file is refused", 'allowed_roots = ["."]'),
-    );
-  } else if (loaded?.config.mcp.tools.allowed_roots.includes("/")) {
-    findings.push(weak("roots", "the whole file system is allowed", 'allowed_roots = ["."]'));
-  }
-  return findings;
 };
 
 /** Whether the policies that somebody wrote are in force. */

@@ -1,7 +1,6 @@
 import { toLlmcError } from "../base/error.ts";
 import type { Loaded } from "../config/load.ts";
 import type { UserFolders } from "../config/user-folders.ts";
-import { isFolderName } from "../host/os/local-model.ts";
 import { programFiles } from "../host/os/program-files.ts";
 import { createProcesses } from "../host/processes/processes.ts";
 import { createOwnWrites } from "../host/reach/own-writes.ts";
@@ -9,19 +8,21 @@ import { createWithheldFiles } from "../host/reach/withheld-files.ts";
 import type { LiveWriters } from "../host/run/live-writers.ts";
 import { type CommandStarter, createCommandRunner, type RunnerOptions } from "../host/run/runner.ts";
 import { showQuarantined } from "../host/run/scan/quarantined.ts";
+import { removeAbandonedFolders } from "../host/run/tiers/server-folder.ts";
 import { createManagedWriters } from "../host/run/write-locks/managed-writers.ts";
 import { createWriteLocks } from "../host/run/write-locks/write-locks.ts";
 import { readOperatorWrite } from "../host/trust/operator-writes.ts";
 import { recoverWrites } from "../host/write/file-writes.ts";
 import type { Log } from "../observe/log.ts";
 import type { GrantedPaths } from "../policy/permit.ts";
-import { closedFolders, judgeWrite } from "../policy/reach.ts";
+import { closedPaths, judgeWrite } from "../policy/reach.ts";
 import type { EnginePorts } from "../tools/tool.ts";
+import { configuredPaths } from "./configured-paths.ts";
 import { createCommandEnvelope } from "./envelope-wiring.ts";
 import { createKnowledgeEngine, type KnowledgeWiring } from "./knowledge-wiring.ts";
 import { currentPort } from "./lazy-port.ts";
 import { openState } from "./open-state.ts";
-import { createPathPorts, type PathParts, type PathPorts } from "./path-ports.ts";
+import { createPathPorts, type PathParts, type PathPorts, secretsOf } from "./path-ports.ts";
 import { policyPaths } from "./policy-texts.ts";
 import { createProgramEngine } from "./programs-wiring.ts";
 import { createRetrieval } from "./retrieval-wiring.ts";
@@ -54,9 +55,11 @@ interface EngineParts {
 
 /** Whoever writes these paths changes what the server itself does (REQ-D16). */
 const obeyedPaths = ({ root, config, configFiles, folders, env }: EngineParts) => {
-  const { tools, rag, resources, server, kb } = config().mcp;
-  const isSet = (path: string): boolean => path !== "";
+  const { modules, models, startup, ...configured } = configuredPaths(config());
   return {
+    modules,
+    models,
+    startup,
     user: [folders.config, folders.state],
     program: programFiles(env),
     // The user's folder once more: what its files link to is not in it, but read as if it were.
@@ -64,11 +67,8 @@ const obeyedPaths = ({ root, config, configFiles, folders, env }: EngineParts) =
       ...configFiles(),
       folders.config,
       ...policyPaths(config(), { root, folders }),
-      ...[server.tls_cert_file, server.tls_key_file, kb.flows].filter(isSet),
+      ...configured.config,
     ],
-    modules: [tools.custom_modules, tools.executables].filter(isSet),
-    models: rag.embedder === "onnx" && isFolderName(rag.embedder_model) ? [rag.embedder_model] : [],
-    startup: resources.sidecars,
   };
 };
 
@@ -167,7 +167,7 @@ const pathPortsOf = ({ files, writes, search, handles, system }: PathPorts) => (
 const closedToPrograms = (all: readonly PathPorts[]) => {
   const reaches = all.map(({ writing }) => writing.reach.current());
   return {
-    folders: reaches.flatMap(({ reachRules }) => closedFolders("commands", reachRules)),
+    folders: reaches.flatMap(({ reachRules }) => closedPaths("commands", reachRules)),
     roots: reaches.flatMap(({ rules }) => rules.roots),
   };
 };
@@ -205,8 +205,11 @@ const openRunner = (
 export const createEngines = async (parts: EngineParts) => {
   const { root, config, folders, log } = parts;
   const { state, locks, usage, now } = openState(parts);
+  // Nobody waits for it: the next start goes on with what it did not get done.
+  void removeAbandonedFolders().catch(() => {});
   const runner = openRunner(parts, () => ({ ...closedToPrograms([main]), roots: [] }));
   const withheldFiles = createWithheldFiles();
+  const ownWrites = createOwnWrites((path) => readOperatorWrite(folders.state, path));
   const { main, linux, outside } = createBothPathPorts({
     root,
     folders,
@@ -216,11 +219,13 @@ export const createEngines = async (parts: EngineParts) => {
     runner,
     writeLocks: createWriteLocks(folders.state),
     managed: createManagedWriters(folders.state),
+    stateFolders: () => configuredPaths(parts.config())["state folder"],
+    stateFiles: () => configuredPaths(parts.config())["state file"],
     obeyedPaths: () => obeyedPaths(parts),
     waitingModules: () => (parts.waitingModules?.() ?? []).filter((path) => path !== ""),
     withheldFiles,
     obeyedFiles: createWithheldFiles(),
-    ownWrites: createOwnWrites((path) => readOperatorWrite(folders.state, path)),
+    ownWrites,
     trustHint: parts.trustHint,
     now,
     env: parts.env,
@@ -254,8 +259,10 @@ export const createEngines = async (parts: EngineParts) => {
     root,
     userState: folders.state,
     closed: () => closedToPrograms([main, linux()]),
+    obeyedPaths: () => obeyedPaths(parts),
+    secretsElsewhere: () => secretsOf([main, linux()]),
   });
-  const rlm = openRlm({ ...parts, userState: folders.state, interpreters, locks });
+  const rlm = openRlm({ ...parts, userState: folders.state, interpreters, locks, ownWrites });
   await recover(writing, log);
   const shared = { envelope, processes, retrieval, programs, rlm, knowledge: knowledge.port };
   const ports: EnginePorts = { ...pathPortsOf(main), ...shared };

@@ -18,6 +18,7 @@ import { realPathOf } from "../host/reach/real-path.ts";
 import { SCOPES, TOKEN_ENTRY } from "../http/auth/scopes.ts";
 import { missingScope } from "../policy/cedar/default-policies.ts";
 import { type PolicyAction, type PolicyResource, RESOURCES } from "../policy/cedar/model.ts";
+import { positionOf } from "../policy/cedar/positions.ts";
 import type { GrantedPath, ProgramRequest } from "../policy/permit.ts";
 import type { App } from "./app.ts";
 import { modelSettingsOf } from "./model-settings.ts";
@@ -197,7 +198,7 @@ const meaningOf = (app: App, subject: Asked, explained: Explained): string => {
 
 const locationOf = (app: App, id: string): string => {
   const policy = app.policy.report().policies.find((one) => one.id === id);
-  return policy === undefined ? "built in" : `${policy.file}:${policy.line}`;
+  return policy === undefined ? "built in" : positionOf({ file: policy.file, line: policy.line });
 };
 
 /** Which policies decide on a tool, and on what it would start, read or ask. */

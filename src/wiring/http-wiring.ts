@@ -7,6 +7,7 @@ import type { RateLimiter } from "../http/limits/rate-limiter.ts";
 import type { HttpParts, HttpServer } from "../http/server.ts";
 import { describeCause } from "../observe/cause.ts";
 import type { App, AppRequest } from "./app.ts";
+import type { FoundToken } from "./token-file.ts";
 
 type ServerConfig = ReturnType<App["config"]["current"]>["config"]["mcp"]["server"];
 
@@ -45,14 +46,24 @@ export const openTls = async (app: App, { tls_enabled, tls_cert_file, tls_key_fi
 const SHORT_TOKEN = 16;
 
 /** The valid tokens. `mcp.auth.tokens` may change at any time; an entry with an error does not revoke other tokens. */
-export const followTokens = async (app: App, defaultSecret: string | undefined, env: AppRequest["env"]) => {
+export const followTokens = async (app: App, found: FoundToken, env: AppRequest["env"]) => {
   const [{ resolveTokens }, { checkAuthSettings }, { hasLostRights }] = await Promise.all([
     import("../http/auth/token-registry.ts"),
     import("../http/auth/authenticate.ts"),
     import("../http/auth/revocation.ts"),
   ]);
+  const defaultSecret = found.token;
+  const defaultSource =
+    found.file === undefined
+      ? { variable: app.config.current().config.mcp.auth.token_env }
+      : { file: found.file };
   const read = () =>
-    resolveTokens({ defaultSecret, entries: app.config.current().config.mcp.auth.tokens, env });
+    resolveTokens({
+      defaultSecret,
+      defaultSource,
+      entries: app.config.current().config.mcp.auth.tokens,
+      env,
+    });
   let { tokens, problems } = read();
   const { auth, server } = app.config.current().config.mcp;
   checkAuthSettings({

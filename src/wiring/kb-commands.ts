@@ -8,6 +8,7 @@ import type { DocumentParser, SourceOptions } from "../documents/contract.ts";
 import { readOwnFileSoon } from "../host/own-files/read-own-file.ts";
 import { replaceFile } from "../host/own-files/replace-file.ts";
 import type { App } from "./app.ts";
+import { ownPaths } from "./configured-paths.ts";
 import type { Invocation } from "./invocation.ts";
 
 const MAX_PACK_BYTES = 2 ** 31 - 1;
@@ -50,10 +51,11 @@ const readFileFor = async (cwd: string, file: string, maxBytes: number): Promise
 };
 
 const sourceOptionsOf = (app: App): SourceOptions => {
-  const { tools, kb, security } = app.config.current().config.mcp;
+  const { config } = app.config.current();
+  const { tools, kb, security } = config.mcp;
   return {
     denylist: tools.denylist_globs,
-    userDirs: [app.folders.config, app.folders.state],
+    closed: ownPaths(config, app.root, app.folders),
     network: security.air_gapped_mode ? undefined : { privateHosts: kb.private_hosts },
     maxDocumentBytes: kb.max_document_mb * 1024 * 1024,
     maxDocuments: MAX_DOCUMENTS,

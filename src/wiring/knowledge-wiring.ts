@@ -2,10 +2,11 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import type { TimedCache } from "../base/caches.ts";
-import { LlmcError } from "../base/error.ts";
+import { LlmcError, toLlmcError } from "../base/error.ts";
 import { EXTRAS, missingExtra } from "../base/extras-table.ts";
 import type { Loaded } from "../config/load.ts";
 import type { UserFolders } from "../config/user-folders.ts";
+import { openSecretKey } from "../host/own-files/secret-key.ts";
 import type { Hit } from "../knowledge/api/contract.ts";
 import type { Knowledge } from "../knowledge/api/port.ts";
 import type { HitCache, KnowledgeEngine, KnowledgeParts } from "../knowledge/knowledge.ts";
@@ -66,7 +67,11 @@ const openStore = async (wiring: KnowledgeWiring) => {
   const { createSqlStore } = await import("../knowledge/store/sql-store.ts");
   const isShared = wiring.config().mcp.kb.store === "postgres";
   const driver = await (isShared ? openSharedDriver(wiring) : openEmbeddedDriver(wiring));
-  return createSqlStore({ driver, workspace: wiring.root, now: () => Date.now() });
+  // Containers of several machines have their workspaces at the same path: what pins belong to is known by the user's key.
+  const workspace = isShared
+    ? openSecretKey(wiring.folders.state).sign("pins", wiring.root).toString("hex", 0, 16)
+    : wiring.root;
+  return createSqlStore({ driver, workspace, now: () => Date.now() });
 };
 
 const MAX_MODEL_THREADS = 4;
@@ -123,6 +128,11 @@ const createWith = async (
         wiring.log.warn({ file, reason: error.message }, "a flow cannot be used"),
     }),
     holder: randomUUID(),
+    onIndexNotSaved: (error) =>
+      wiring.log.warn(
+        { code: toLlmcError(error).code },
+        "an index of a knowledge base could not be saved, and is built again at each start",
+      ),
     newCode: () => randomBytes(9).toString("base64url"),
     now: () => Date.now(),
   });

@@ -84,5 +84,5 @@ export const openConfig = async (request: ConfigRequest) => {
   );
   for (const warning of first.warnings) log.warn({}, warning);
   warnOfWaiting(first, request, log);
-  return { store, log, writers, runId };
+  return { store, log, writers };
 };

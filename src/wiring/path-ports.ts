@@ -11,7 +11,7 @@ import { createFiles } from "../host/read/files.ts";
 import type { CommandRunner } from "../host/run/contract.ts";
 import { createLineRunner } from "../host/run/line/line-runner.ts";
 import { createPermittedGate } from "../host/run/permitted-gate.ts";
-import { createScans } from "../host/run/scan/workspace-scan.ts";
+import { createScans, secretsIn } from "../host/run/scan/workspace-scan.ts";
 import { findUserProgram } from "../host/run/user-programs/find-program.ts";
 import type { ManagedWriters } from "../host/run/write-locks/managed-writers.ts";
 import type { WriteLocks } from "../host/run/write-locks/write-locks.ts";
@@ -33,6 +33,8 @@ export interface PathParts {
   readonly writeLocks: WriteLocks;
   readonly managed: ManagedWriters;
   readonly folders: UserFolders;
+  readonly stateFolders: NonNullable<ReachOptions["stateFolders"]>;
+  readonly stateFiles: NonNullable<ReachOptions["stateFiles"]>;
   readonly obeyedPaths: NonNullable<ReachOptions["obeyedPaths"]>;
   readonly waitingModules: () => readonly string[];
   readonly withheldFiles: WithheldFiles;
@@ -63,6 +65,8 @@ export const createPathPorts = (
     denylist: () => tools().denylist_globs,
     startup: () => tools().startup_globs,
     gitDirectories: () => tools().git_directories,
+    stateFolders: parts.stateFolders,
+    stateFiles: parts.stateFiles,
     obeyedPaths: parts.obeyedPaths,
     waitingModules: parts.waitingModules,
     withheldFiles: parts.withheldFiles,
@@ -139,6 +143,8 @@ export const createPathPorts = (
     files,
     handles,
     writing,
+    /** Files in the roots that are withheld by their names. */
+    secrets: async () => secretsIn(await scans.now().scan.current()),
     gate,
     lines,
     writes,
@@ -148,3 +154,6 @@ export const createPathPorts = (
 };
 
 export type PathPorts = ReturnType<typeof createPathPorts>;
+
+export const secretsOf = async (all: readonly PathPorts[]): Promise<readonly string[]> =>
+  (await Promise.all([...new Set(all)].map(({ secrets }) => secrets()))).flat();

@@ -10,7 +10,7 @@ import { type App, type AppRequest, createApp } from "./app.ts";
 import { compileFiles } from "./compile-policies.ts";
 import { explain, runCase } from "./explain-policy.ts";
 import type { ActionsOf, Invocation } from "./invocation.ts";
-import { readPolicyTexts } from "./policy-texts.ts";
+import { namedSources, policySources, readPolicyTexts } from "./policy-texts.ts";
 import { requestOf } from "./request.ts";
 
 /** The app as a server has it, without its log: errors are what these commands are about. */
@@ -40,18 +40,13 @@ const checkPolicies = async (
   named: readonly string[],
 ): Promise<CheckedPolicies> => {
   const loaded = app.config.current();
-  const inForce = readPolicyTexts(loaded, request);
+  const inForce = readPolicyTexts(policySources(loaded, request), request);
   const { files, problems } =
     named.length === 0
       ? inForce
-      : readPolicyTexts(
-          loaded,
-          request,
-          named.map((file) => resolve(request.cwd, file)),
-        );
+      : readPolicyTexts(namedSources(named.map((file) => resolve(request.cwd, file))), request);
   const waiting = new Set(inForce.files.filter(({ mayPermit }) => !mayPermit).map(({ name }) => name));
   const result = await compileFiles(
-    app.newId(),
     files.map((file) => ({ ...file, mayPermit: !waiting.has(file.name) })),
     await app.core.actions(),
     loaded.config.mcp.security.default_deny,

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, test } from "vitest";
@@ -37,6 +37,8 @@ const eventually = async (until: () => Promise<boolean>, ms = SOON_MS): Promise<
 
 const FORBIDDEN = "The policy no-stat does not allow stat.";
 
+const NESTED = `forbid(principal, action, resource)\nwhen { ${"(".repeat(200)}false${")".repeat(200)} };`;
+
 const BROKEN: readonly (readonly [string, string, string])[] = [
   ["a syntax error", "forbid(principal, action, resource)\nwhen { == };", "my.cedar:2:8: unexpected token"],
   ["an empty file", "", "my.cedar: the file holds no policy"],
@@ -46,6 +48,7 @@ const BROKEN: readonly (readonly [string, string, string])[] = [
     'forbid(principal, action == Action::"stta", resource);',
     "my.cedar:1:29: unrecognized action",
   ],
+  ["one that is nested too deeply", NESTED, "my.cedar:2:47: this is nested too deeply"],
 ];
 
 describe("REQ-I4 REQ-C5: policy files are hot", () => {
@@ -198,7 +201,16 @@ describe("REQ-D22 FAIL-J2: policies that a workspace brings", () => {
   it.each<[string, (folder: string) => void]>([
     ["takes the id of the operator's", (folder) => writeFileSync(join(folder, "a.cedar"), SQUATTER)],
     ["holds garbage", (folder) => writeFileSync(join(folder, "b.cedar"), "garbage")],
+    ["is nested too deeply", (folder) => writeFileSync(join(folder, "b.cedar"), NESTED)],
     ["is too large", (folder) => writeFileSync(join(folder, "b.cedar"), `//${"x".repeat(9000)}\n${FORBID}`)],
+    [
+      "is as large as it may be, and has many names",
+      (folder) => {
+        writeFileSync(join(folder, "b.cedar"), "");
+        truncateSync(join(folder, "b.cedar"), 1024 * 1024);
+        for (let i = 0; i < 150; i++) linkSync(join(folder, "b.cedar"), join(folder, `b${i}.cedar`));
+      },
+    ],
     ["is a folder", (folder) => mkdirSync(join(folder, "b.cedar"))],
     ["leads nowhere", (folder) => symlinkSync("nowhere", join(folder, "b.cedar"))],
     [
@@ -228,6 +240,14 @@ describe("REQ-D22 FAIL-J2: policies that a workspace brings", () => {
     expect(app.policy.report().policies.map(({ id }) => id)).toEqual(
       expect.arrayContaining(["no-stat", "mine"]),
     );
+  });
+
+  it("hold off no call: files that cannot be used, where there are no others", async () => {
+    const app = await openTestApp({ config: naming("pol/*.cedar"), trusted: false, watch: true });
+    expect(await stat(app)).toBe("ok");
+    mkdirSync(join(app.root, "pol/a.cedar"), { recursive: true });
+    expect(await eventually(async () => app.policy.report().problems.length > 0)).toBe(true);
+    expect(await stat(app)).toBe("ok");
   });
 
   it("FAIL-A10 a pattern with many stars is matched in one pass", async () => {

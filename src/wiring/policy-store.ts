@@ -10,14 +10,17 @@ import { DEFAULT_PROMPTS } from "../policy/cedar/default-policies.ts";
 import type { CompiledPolicies } from "../policy/cedar/engine.ts";
 import type { PolicyAction, PolicyDecision, PolicyRequest } from "../policy/cedar/model.ts";
 import type { PolicyFile } from "../policy/cedar/policy-file.ts";
-import { describeProblem, type PolicyProblem, positionForCallers } from "../policy/cedar/positions.ts";
+import {
+  describeProblem,
+  type PolicyProblem,
+  positionForCallers,
+  showFile,
+} from "../policy/cedar/positions.ts";
 import { createPolicyReader } from "./checked-policies.ts";
-import { type PolicyFolders, policyPatterns, readPolicyTexts } from "./policy-texts.ts";
+import { type PolicyFolders, policySources, readPolicyTexts } from "./policy-texts.ts";
 
 interface StoreParts extends PolicyFolders {
   readonly loaded: () => Loaded;
-  /** Names this store in Cedar's memory. */
-  readonly slot: string;
   readonly log: Log;
   readonly decisions: Cache<PolicyDecision>;
   readonly writers: LiveWriters;
@@ -74,6 +77,15 @@ const createDecider = ({ decisions, log }: Pick<StoreParts, "decisions" | "log">
     });
 };
 
+/** In a refusal, which every call gets. */
+const MAX_POSITIONS = 5;
+
+const positionsOf = (problems: readonly PolicyProblem[]): string => {
+  const positions = [...new Set(problems.map(positionForCallers))];
+  const more = positions.length - MAX_POSITIONS;
+  return [...positions.slice(0, MAX_POSITIONS), ...(more > 0 ? [`${more} more`] : [])].join(", ");
+};
+
 const logProblems = (log: Log, problems: readonly PolicyProblem[], isBroken: boolean): void =>
   log.error(
     { problems: problems.map(describeProblem) },
@@ -105,7 +117,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
 
   const fail = (problems: readonly PolicyProblem[]): void => {
     const isBroken = inForce.kind === "broken";
-    if (isBroken) inForce = { kind: "broken", at: [...new Set(problems.map(positionForCallers))].join(", ") };
+    if (isBroken) inForce = { kind: "broken", at: positionsOf(problems) };
     report = { ...report, problems };
     logProblems(log, problems, isBroken);
   };
@@ -118,7 +130,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
     // Servers without policy files never need it.
     const { compileFiles, compileUsable, goodTexts, withLastGood } = await import("./compile-policies.ts");
     const files = withLastGood(read, found, lastGood);
-    const compile = (all: readonly PolicyFile[]) => compileFiles(parts.slot, all, actions, !isOpen());
+    const compile = (all: readonly PolicyFile[]) => compileFiles(all, actions, !isOpen());
     const isFirst = inForce.kind === "broken";
     const { result, problems } = isFirst
       ? await compile(files).then((first) => ({ result: first, problems: first.ok ? [] : first.problems }))
@@ -155,17 +167,18 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
     hasOwn: () => inForce.kind === "compiled",
     problems: () =>
       report.problems.map((problem) => `an error in the policy file ${positionForCallers(problem)}`),
-    waiting: () => report.waiting.map((file) => `the policies of ${file}`),
+    waiting: () => report.waiting.map((file) => `the policies of ${showFile(file)}`),
     version: () => version,
     reload: async (listActions) => {
-      const { files, problems } = readPolicyTexts(parts.loaded(), parts, undefined, reader.read);
-      const actions = files.length === 0 ? [] : await listActions();
+      const { files, problems } = readPolicyTexts(policySources(parts.loaded(), parts), parts, reader.read);
+      const isNone = files.length + problems.length === 0;
+      const actions = isNone ? [] : await listActions();
       // A reload of the configuration comes here, too; clients are notified only of what is new.
       const read = JSON.stringify([files, problems, actions, isOpen()]);
       if (read === readBefore) return report;
       const isHeld = inForce.kind === "broken" ? problems.length > 0 : problems.some((one) => one.mayPermit);
       if (isHeld) fail(problems);
-      else if (files.length + problems.length > 0) await apply(files, actions, problems);
+      else if (!isNone) await apply(files, actions, problems);
       else {
         if (inForce.kind === "compiled")
           log.warn(
@@ -181,7 +194,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
       return report;
     },
     watch: (changed) => {
-      const stopWatching = watchPolicyFiles(policyPatterns(parts.loaded().config, parts), changed);
+      const stopWatching = watchPolicyFiles(policySources(parts.loaded(), parts), changed);
       const forget = parts.writers.onChecked(() => {
         if (reader.isWaiting()) changed();
       });

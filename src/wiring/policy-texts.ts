@@ -3,12 +3,8 @@ import { isInside } from "../base/paths.ts";
 import type { Loaded } from "../config/load.ts";
 import type { UserFolders } from "../config/user-folders.ts";
 import { sha256 } from "../host/os/lazy-builtins.ts";
-import {
-  isPolicyPattern,
-  type PolicyText,
-  readPolicyFiles,
-  type UnreadablePolicy,
-} from "../host/own-files/policy-files.ts";
+import { isPolicyPattern } from "../host/own-files/policy-files.ts";
+import { type PolicySources, type ReadPolicies, readPolicies } from "../host/own-files/read-policies.ts";
 import { needsTrust } from "../policy/cedar/cedar-text.ts";
 import type { PolicyFile } from "../policy/cedar/policy-file.ts";
 import type { PolicyProblem } from "../policy/cedar/positions.ts";
@@ -66,8 +62,36 @@ const operatorPatterns = (loaded: Loaded, where: PolicyFolders): readonly Policy
   });
 };
 
-const isOperators = (path: string, patterns: readonly PolicyPattern[]): boolean =>
-  patterns.some((one) => isPolicyPattern(one.pattern, path) && one.isOperators(path));
+/** Validating a policy takes some 10 ms of the server's thread, and a repository may bring any number. */
+const MAX_UNTRUSTED_BYTES = 8 * 1024;
+
+/** Where the policies in force come from, and whose they are. */
+export const policySources = (
+  loaded: Loaded,
+  where: PolicyFolders,
+  maxUntrustedBytes = MAX_UNTRUSTED_BYTES,
+): PolicySources => {
+  const named = operatorPatterns(loaded, where);
+  const patterns = policyPatterns(loaded.config, where);
+  const isInOperatorsFolder = (pattern: string): boolean =>
+    named.some((one) => one.pattern === pattern && one.isOperators(pattern));
+  return {
+    operators: patterns.filter(isInOperatorsFolder),
+    others: patterns.filter((pattern) => !isInOperatorsFolder(pattern)),
+    isOperators: (path) => named.some((one) => isPolicyPattern(one.pattern, path) && one.isOperators(path)),
+    trustedDigest: (path) => loaded.digests[POLICIES_KEY]?.[relative(where.root, path)],
+    maxUntrustedBytes,
+  };
+};
+
+/** Files that somebody names at the terminal, who may read them and says what they are. */
+export const namedSources = (paths: readonly string[]): PolicySources => ({
+  operators: paths,
+  others: [],
+  isOperators: () => true,
+  trustedDigest: () => undefined,
+  maxUntrustedBytes: 0,
+});
 
 /** A policy file that is in force because of the workspace: its permits need the operator's trust in its content. */
 export interface WorkspacePolicy {
@@ -77,72 +101,46 @@ export interface WorkspacePolicy {
   readonly isGranted: boolean;
 }
 
-const judge = (
-  { path, text }: PolicyText,
-  operators: readonly PolicyPattern[],
-  { digests }: Loaded,
-  { root }: PolicyFolders,
-): WorkspacePolicy | undefined => {
-  if (isOperators(path, operators)) return undefined;
-  const file = relative(root, path);
-  const digest = sha256(text);
-  return { file, digest, isGranted: digests[POLICIES_KEY]?.[file] === digest };
-};
-
 export interface PolicyTexts {
   readonly files: readonly PolicyFile[];
-  /** Those of the files that need trust: what only forbids, in words of ours, needs none. */
-  readonly ofWorkspace: readonly WorkspacePolicy[];
   /** Of files that cannot be used as they are. */
   readonly problems: readonly (PolicyProblem & { readonly mayPermit: boolean })[];
 }
 
-/** Validating a policy takes some 10 ms of the server's thread, and a repository may bring any number. */
-const MAX_UNTRUSTED_CHARS = 8 * 1024;
-
-const TOO_LARGE = "a workspace's own policies take up to 8 KiB until it is trusted with them (llmc trust)";
-
-/** The untrusted files that come after the limit of all of them together. */
-const beyondLimit = (files: readonly PolicyText[]): readonly UnreadablePolicy[] => {
-  let chars = 0;
-  return files.flatMap(({ path, text }) => {
-    chars += text.length;
-    return chars > MAX_UNTRUSTED_CHARS ? { path, reason: TOO_LARGE } : [];
-  });
-};
-
 const nameOf = (path: string, root: string): string => (isInside(path, root) ? relative(root, path) : path);
 
-/** The policy files in force, or others in their place. */
+/** What is read of some sources, as policy takes it. */
 export const readPolicyTexts = (
-  loaded: Loaded,
-  where: PolicyFolders,
-  patterns: readonly string[] = policyPatterns(loaded.config, where),
-  read: typeof readPolicyFiles = readPolicyFiles,
+  sources: PolicySources,
+  { root }: Pick<PolicyFolders, "root">,
+  read: (sources: PolicySources) => ReadPolicies = readPolicies,
 ): PolicyTexts => {
-  const operators = operatorPatterns(loaded, where);
-  const { files, unreadable } = read(patterns);
-  const judged = files.map((file) => ({ file, own: judge(file, operators, loaded, where) }));
+  const { files, unreadable } = read(sources);
   return {
-    files: judged.map(({ file, own }) => ({
-      name: nameOf(file.path, where.root),
-      text: file.text,
-      mayPermit: own?.isGranted ?? true,
+    files: files.map(({ path, text, isOperators, isTrusted }) => ({
+      name: nameOf(path, root),
+      text,
+      mayPermit: isOperators || isTrusted,
     })),
-    ofWorkspace: judged.flatMap(({ file, own }) => (own !== undefined && needsTrust(file.text) ? own : [])),
-    problems: [
-      ...unreadable,
-      ...beyondLimit(judged.flatMap(({ file, own }) => (own?.isGranted === false ? file : []))),
-    ].map(({ path, reason }) => ({
-      file: nameOf(path, where.root),
+    problems: unreadable.map(({ path, reason, isOperators }) => ({
+      file: nameOf(path, root),
       line: 0,
       column: 0,
       message: reason,
-      // A folder that cannot be read is named in place of its files.
-      mayPermit: operators.some(
-        (one) =>
-          (isPolicyPattern(one.pattern, path) || dirname(one.pattern) === path) && one.isOperators(path),
-      ),
+      mayPermit: isOperators,
     })),
   };
 };
+
+/** What the operator may read before trusting it: more than anybody writes by hand. */
+const MAX_BYTES_TO_TRUST = 1024 * 1024;
+
+/** The files that need trust, or have it: what only forbids, in words of ours, needs none. */
+export const policiesToTrust = (loaded: Loaded, where: PolicyFolders): readonly WorkspacePolicy[] =>
+  readPolicies(policySources(loaded, where, MAX_BYTES_TO_TRUST))
+    .files.filter(({ text, isOperators }) => !isOperators && needsTrust(text))
+    .map(({ path, text, isTrusted }) => ({
+      file: relative(where.root, path),
+      digest: sha256(text),
+      isGranted: isTrusted,
+    }));

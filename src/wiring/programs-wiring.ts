@@ -3,15 +3,19 @@ import type { Loaded } from "../config/load.ts";
 import { isContainer } from "../host/os/container.ts";
 import { newId } from "../host/os/lazy-builtins.ts";
 import { createCacheFile } from "../host/own-files/cache-file.ts";
+import { createReach, type ReachOptions } from "../host/reach/reach.ts";
+import { createReadProfiler } from "../host/run/read-profiler.ts";
 import type { RunnerOptions } from "../host/run/runner.ts";
 import type { Runner } from "../sandbox/contract.ts";
 import { createInterpreters, type Interpreters } from "../sandbox/interpreters.ts";
 import { createNativeSandbox, type NativeSandbox } from "../sandbox/native-process.ts";
 import { createNodeRunner, createSystemPythonRunner } from "../sandbox/native-runner.ts";
+import { createProgramQueue } from "../sandbox/pool.ts";
 import { createPrograms, type Programs } from "../sandbox/programs.ts";
 import { createPythonRunner, findPyodide, snapshotVersion } from "../sandbox/python-runner.ts";
 import { createQuickJsRunner, type RunnerParts } from "../sandbox/quickjs-runner.ts";
 import { createGuestStarter } from "../sandbox/start-guest.ts";
+import { configuredPaths } from "./configured-paths.ts";
 
 const MIB = 1024 * 1024;
 
@@ -24,15 +28,14 @@ const pythonRunner = (userState: string, parts: RunnerParts): readonly Runner[] 
 };
 
 /** The machine's own interpreters, made when the configuration first asks for one. */
-const createNativeRunners = (parts: {
-  readonly memoryBytes: () => number;
-  readonly packages: () => readonly string[];
-  readonly closed: NonNullable<RunnerOptions["closed"]>;
-}) => {
+const createNativeRunners = (
+  memoryBytes: () => number,
+  sandboxParts: Parameters<typeof createNativeSandbox>[0],
+) => {
   let made: { readonly sandbox: NativeSandbox; readonly runners: readonly Runner[] } | undefined;
   const make = () => {
-    const sandbox = createNativeSandbox({ closed: parts.closed });
-    const all = { ...parts, sandbox };
+    const sandbox = createNativeSandbox(sandboxParts);
+    const all = { memoryBytes, sandbox };
     return { sandbox, runners: [createNodeRunner(all), createSystemPythonRunner(all)] };
   };
   return {
@@ -45,19 +48,18 @@ const createNativeRunners = (parts: {
   };
 };
 
+interface ProgramParts extends Pick<Parameters<typeof createReadProfiler>[0], "secretsElsewhere"> {
+  readonly root: string;
+  readonly userState: string;
+  readonly closed: NonNullable<RunnerOptions["closed"]>;
+  readonly obeyedPaths: NonNullable<ReachOptions["obeyedPaths"]>;
+}
+
 /** What runs the programs of `execute_code` and of analyses; nothing is started before the first of them. */
 export const createProgramEngine = (
   config: () => Loaded["config"],
   env: Readonly<Record<string, string | undefined>>,
-  {
-    root,
-    userState,
-    closed,
-  }: {
-    readonly root: string;
-    readonly userState: string;
-    readonly closed: NonNullable<RunnerOptions["closed"]>;
-  },
+  { root, userState, closed, obeyedPaths, secretsElsewhere }: ProgramParts,
 ): { readonly programs: Programs; readonly interpreters: Interpreters } => {
   const settings = () => config().mcp.code_execution;
   const isIsolated = (): boolean => settings().trust_container && isContainer(env);
@@ -68,13 +70,25 @@ export const createProgramEngine = (
     return [createQuickJsRunner(parts), ...pythonRunner(userState, parts)];
   };
   const runners = runnersWith(memoryBytes);
-  const interpreters = createInterpreters({ runners: (bytes) => runnersWith(() => bytes) });
-  const native = createNativeRunners({
-    memoryBytes,
-    closed,
-    packages: () => settings().native_packages.map((path) => resolve(root, path)),
+  // A queue for each of the two: an analysis takes minutes, and programs do not wait behind it.
+  const openQueue = () => createProgramQueue(() => ({ maxPrograms: settings().max_programs }));
+  const interpreters = createInterpreters({
+    runners: (bytes) => runnersWith(() => bytes),
+    queue: openQueue(),
   });
+  const packages = () => settings().native_packages.map((path) => resolve(root, path));
+  const reach = createReach({
+    workspace: root,
+    roots: packages,
+    denylist: () => config().mcp.tools.denylist_globs,
+    obeyedPaths,
+    stateFolders: () => configuredPaths(config())["state folder"],
+    stateFiles: () => configuredPaths(config())["state file"],
+  });
+  const profileOf = createReadProfiler({ reach, secretsElsewhere });
+  const native = createNativeRunners(memoryBytes, { closed, packages, profileOf });
   const programs = createPrograms({
+    queue: openQueue(),
     runners: () => [...native.of(settings().native_languages), ...runners],
     newId,
     settings: () => {

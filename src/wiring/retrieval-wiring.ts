@@ -8,6 +8,7 @@ import type { Files } from "../host/read/files.ts";
 import type { Log } from "../observe/log.ts";
 import { createCallerRetrieval } from "../retrieve/caller-retrieval.ts";
 import { createThreadRetrieval } from "../retrieve/thread-retrieval.ts";
+import { ownPaths } from "./configured-paths.ts";
 
 interface RetrievalWiring {
   readonly root: string;
@@ -34,7 +35,7 @@ const createIndex = ({ root, config, folders, withheldFiles, log }: RetrievalWir
       return {
         roots: tools.allowed_roots,
         denylist: tools.denylist_globs,
-        closed: [folders.config, folders.state],
+        closed: ownPaths(config(), root, folders),
         withheldFiles: withheldFiles.keys(),
         maxFileBytes: rag.max_file_kb * 1024,
         watch: rag.watch,

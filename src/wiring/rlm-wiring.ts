@@ -6,6 +6,7 @@ import { whoOf } from "../core/call-log.ts";
 import type { Caller } from "../core/contract.ts";
 import { newId } from "../host/os/lazy-builtins.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
+import type { OwnWrites } from "../host/reach/own-writes.ts";
 import { createGrep } from "../host/search/search.ts";
 import type { Locks } from "../host/state/locks/locks.ts";
 import type { Generation } from "../llm/contract.ts";
@@ -17,6 +18,7 @@ import type { ReadContext, Rlm, RlmAnswer, RlmCall, RlmQuery } from "../rlm/port
 import type { QueryReport, RlmSettings } from "../rlm/query.ts";
 import type { SamplingClient } from "../rlm/sampling.ts";
 import type { Interpreters } from "../sandbox/interpreters.ts";
+import type { Turns } from "../sandbox/turn.ts";
 import { QuestionsAsked } from "../tools/contract.ts";
 import { type CassetteModels, openCassette } from "./cassette-wiring.ts";
 import { modelSettingsOf } from "./model-settings.ts";
@@ -37,6 +39,7 @@ interface RlmParts extends ModelRecords {
   readonly interpreters: Interpreters;
   readonly log: Log;
   readonly locks: Locks;
+  readonly ownWrites: OwnWrites;
   readonly now: () => number;
   /** What trust in the workspace would change about a refusal, in one sentence. */
   readonly trustHint?: ((key: string, item: string) => string | undefined) | undefined;
@@ -142,7 +145,7 @@ const loadRooms = async ({ config, env, now }: RlmParts) => {
     secret: (variable) => env[variable],
   });
   const summarize = createSummaries();
-  const cache = new ResponseCache(now);
+  const cache = new ResponseCache(now, () => config().mcp.llm.response_cache_minutes * 60_000);
   const countTokens = await tokenCounter();
   return { runQuery, estimateQuery, summarize, models, cache, openRecorded, countTokens };
 };
@@ -159,15 +162,15 @@ const queryPartsOf = (
   { openRecorded, cache, countTokens }: Rooms,
   { models, sessionIdOf }: Pick<CassetteModels, "models" | "sessionIdOf">,
   call: RlmCall<Caller>,
+  turns: Turns,
 ) => ({
+  turns,
   settings: rlmSettingsOf(parts.config()),
   sessionIdOf,
   open: async (name: string) => {
-    const { llm, rlm } = parts.config().mcp;
     const model = await openRecorded(models, name, parts, { tool: TOOL, ...call });
     // A cassette is to hear and to answer every request.
-    const minutes = rlm.cassette === "off" ? llm.response_cache_minutes : 0;
-    return cache.wrap(model, call.caller.principal, minutes * 60_000);
+    return parts.config().mcp.rlm.cassette === "off" ? cache.wrap(model, call.caller.principal) : model;
   },
   openGuest: parts.interpreters.open,
   checkInterpreter: parts.interpreters.check,
@@ -188,6 +191,7 @@ const answerQuery =
     files: ReadContext,
     call: RlmCall<Caller>,
     client: SamplingClient,
+    turns: Turns,
   ): Promise<RlmAnswer> => {
     const { config, now } = parts;
     const loaded = await rooms();
@@ -199,7 +203,7 @@ const answerQuery =
       const offered = withClient(loaded.models, client, call, settings);
       const cassette = await openCassette(offered, parts, call.correlationId, settings);
       const answer = await loaded
-        .runQuery(query, files, queryPartsOf(parts, loaded, cassette, call), (next) => {
+        .runQuery(query, files, queryPartsOf(parts, loaded, cassette, call, turns), (next) => {
           report = next;
         })
         .finally(() => (report.end === undefined ? undefined : cassette.finish(report.end.trajectory)));
@@ -245,6 +249,7 @@ const summarizeTexts =
 
 /** The engine behind `rlm_query`; its rooms are loaded when the first analysis begins. */
 const createRlmEngine = (parts: RlmParts): Rlm<Caller> => {
+  const { turnsOf } = parts.interpreters;
   let loading: Promise<Rooms> | undefined;
   const rooms = (): Promise<Rooms> => {
     loading ??= loadRooms(parts).catch((thrown: unknown) => {
@@ -254,12 +259,13 @@ const createRlmEngine = (parts: RlmParts): Rlm<Caller> => {
     return loading;
   };
   return {
-    ...sampledQueries(answerQuery(parts, rooms)),
+    ...sampledQueries(answerQuery(parts, rooms), turnsOf),
     summarize: summarizeTexts(parts, rooms),
     estimate: async (query, files, call) => {
       const loaded = await rooms();
       const unrecorded = { models: loaded.models, sessionIdOf: newId };
-      return loaded.estimateQuery(query, files, queryPartsOf(parts, loaded, unrecorded, call));
+      const turns = turnsOf(call.caller.principal);
+      return loaded.estimateQuery(query, files, queryPartsOf(parts, loaded, unrecorded, call, turns));
     },
   };
 };

@@ -10,6 +10,7 @@ import { decideUnknownEgress } from "../policy/egress.ts";
 import type { ReadContext, RlmAnswer, RlmCall, RlmQuery } from "../rlm/port.ts";
 import { createWaitingAnalyses, type RunningAnalysis, runStep } from "../rlm/running-analyses.ts";
 import { SamplingClient } from "../rlm/sampling.ts";
+import type { Turns } from "../sandbox/turn.ts";
 
 /** In the state that a client brings back with the answers of its model. */
 const ANALYSIS = "analysis";
@@ -65,16 +66,18 @@ type AnswerQuery = (
   files: ReadContext,
   call: RlmCall<Caller>,
   client: SamplingClient,
+  turns: Turns,
 ) => Promise<RlmAnswer>;
 
 /** Queries whose analysis goes on between calls, while the client's model is asked; most end with their first call. */
-export const sampledQueries = (answerQuery: AnswerQuery) => {
+export const sampledQueries = (answerQuery: AnswerQuery, turnsOf: (principal: string) => Turns) => {
   const waiting = createWaitingAnalyses();
 
   const start = (query: RlmQuery, files: ReadContext, call: RlmCall<Caller>): RunningAnalysis => {
     const client = new SamplingClient();
     const controller = new AbortController();
-    const done = answerQuery(query, files, { ...call, signal: controller.signal }, client);
+    const turns = turnsOf(call.caller.principal);
+    const done = answerQuery(query, files, { ...call, signal: controller.signal }, client, turns);
     // Between two calls nobody waits for it.
     done.catch(() => {});
     return {
@@ -84,6 +87,7 @@ export const sampledQueries = (answerQuery: AnswerQuery) => {
       request: JSON.stringify(query),
       stop: (reason) => controller.abort(reason),
       client,
+      turns,
       done,
     };
   };

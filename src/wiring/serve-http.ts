@@ -1,9 +1,7 @@
 import type { RequestListener, Server } from "node:http";
 import type { Io } from "../cli/io.ts";
-import { modeCost } from "../cli/tools-command.ts";
 import type { ListenOptions } from "../host/net/listen.ts";
 import type { KeyPair } from "../host/os/key-pair.ts";
-import { tokenCounter } from "../host/os/token-counter.ts";
 import { directInput } from "../http/requests/input.ts";
 import type { HttpParts, HttpServer } from "../http/server.ts";
 import { describeCause } from "../observe/cause.ts";
@@ -14,63 +12,13 @@ import { addConnectionGauge } from "./health-probes.ts";
 import { type HttpFront, openHttpFront, serverLimits } from "./http-split.ts";
 import { followRevocations, followTokens, hotParts, openRateLimiter, openTls } from "./http-wiring.ts";
 import { openInvokeSocket } from "./invoke-socket.ts";
-import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
-import { LAUNCHER } from "./program-launch.ts";
 import { unmetSplit } from "./sandbox-wanted.ts";
 import { mcpPartsOf } from "./serve.ts";
 import { preload, refuseDisabled, surviveStrays, untilStopped } from "./serving.ts";
 import type { Signals } from "./signals.ts";
 import { tokenOf } from "./token-file.ts";
 import { VERSION } from "./version.ts";
-
-/** Undefined if metrics are not served. */
-const metricsPathOf = (app: App): string | undefined => {
-  const {
-    enabled,
-    metrics_prometheus_enabled: isServed,
-    metrics_path: path,
-  } = app.config.current().config.mcp.observability;
-  return enabled && isServed ? path : undefined;
-};
-
-interface Welcome {
-  readonly url: string;
-  readonly tokenFile: string | undefined;
-  /** How to call this program again. */
-  readonly command: string;
-}
-
-/** What a person at the terminal needs next, and nothing else. */
-const welcome = async (app: App, { url, tokenFile, command }: Welcome): Promise<string> => {
-  const { mode } = app.core.settings();
-  const { tokens, tools } = await modeCost(app.core, mode, await tokenCounter());
-  const { header, token_env: variable, mode: authMode, metrics_open } = app.config.current().config.mcp.auth;
-  const secret = tokenFile === undefined ? `$${variable}` : `$(cat ${tokenFile})`;
-  const isOpen = authMode === "none" || metrics_open;
-  const metricsAuthorization = isOpen ? "" : ` \\\n       -H "${header}: ${secret}"`;
-  const metricsPath = metricsPathOf(app);
-  return [
-    `llmc ${VERSION} serves ${app.root}`,
-    `  ${url}/mcp   ${mode} mode: ${tools.length} tools, ${tokens} tokens`,
-    ...(isModeUnnamed(app.config.current()) ? [`  ${await describeUnnamedMode(app.core)}`] : []),
-    ...(authMode === "none"
-      ? ["  no token is required (mcp.auth.mode)"]
-      : [`  token: in ${tokenFile ?? variable}, sent as ${header} or Authorization: Bearer`]),
-    "",
-    "Next:",
-    `  try it:          ${url}/docs in a browser`,
-    ...(metricsPath === undefined
-      ? []
-      : [`  see metrics:     curl ${url}${metricsPath}${metricsAuthorization}`]),
-    `  use it in your client, over stdio, which needs no server running; in your project's folder:`,
-    // Typed in another folder, where a relative path leads nowhere.
-    `                   ${LAUNCHER} connect claude-code   (${command} connect --help lists the clients)`,
-    `  see the tools:   ${command} tools`,
-    `  configure it:    ${command} init`,
-    "",
-    "",
-  ].join("\n");
-};
+import { metricsPathOf, welcome } from "./welcome.ts";
 
 /** Milliseconds for connections with an unread answer, once all work has ended. */
 const CLOSE_MS = 2000;
@@ -205,7 +153,7 @@ export const serveHttp = async (start: HttpServeRequest): Promise<void> => {
   const { server, limits, auth } = app.config.current().config.mcp;
   const found = await tokenOf(request, auth.token_env, generateToken ? "make" : "unused");
   if (found.token !== undefined) app.secrets.add("the server's token", found.token);
-  const tokens = await followTokens(app, found.token, request.env);
+  const tokens = await followTokens(app, found, request.env);
   const tls = await openTls(app, server);
   const rates = await openRateLimiter(app, limits.state_url);
   // The front is loaded while this process loads what it serves.
@@ -248,7 +196,7 @@ export const serveHttp = async (start: HttpServeRequest): Promise<void> => {
   const url = await accept(app, http.app.server, front, start);
   const stopFollowing = tls?.follow(http.app.server);
   const closeSocket = await openInvokeSocket(app, request.env);
-  io.out(await welcome(app, { url, tokenFile: found.file, command }));
+  io.out(await welcome(app, { url, tokens: tokens.current(), command }));
   await stopped;
   closeSocket();
   await drain(app, { ...http, front, closeMcp: mcp.close }, signals);

@@ -22,10 +22,25 @@ const TRACE_NAME = /^rlm-[\w-]+\.json$/;
 export const traceFolder = (config: Loaded["config"], root: string, userState: string): string =>
   config.mcp.rlm.trace_dir === "" ? join(userState, "traces") : resolve(root, config.mcp.rlm.trace_dir);
 
-/** Keeps a trace; undefined where that fails: the answer is paid for, and its caller gets it all the same. */
+/** Each is a write of its own, and calls are many and small. */
+const PIECE_CHARS = 64 * 1024;
+
+/** The same text in fewer pieces; others have their turn between them. */
+async function* inLargePieces(pieces: Iterable<string>): AsyncGenerator<string> {
+  let held = "";
+  for (const piece of pieces) {
+    held += piece;
+    if (held.length < PIECE_CHARS) continue;
+    yield held;
+    held = "";
+  }
+  yield held;
+}
+
+/** Renders and keeps a trace; undefined where that fails: the answer is paid for, and its caller gets it all the same. */
 export const saveTraceIn =
   ({ root, config, userState, log }: TraceParts, correlationId: string) =>
-  async (sessionId: string, trace: string): Promise<string | undefined> => {
+  async (sessionId: string, pieces: Iterable<string>): Promise<string | undefined> => {
     const folder = traceFolder(config(), root, userState);
     const name = `rlm-${sessionId}.json`;
     const warn = (message: string) => (thrown: unknown) => {
@@ -34,7 +49,7 @@ export const saveTraceIn =
     };
     const write = async (): Promise<true> => {
       makeFolders(folder, PRIVATE_FOLDER_MODE);
-      await replaceFile(join(folder, name), trace, PRIVATE_MODE);
+      await replaceFile(join(folder, name), inLargePieces(pieces), PRIVATE_MODE);
       return true;
     };
     if (!(await write().catch(warn("the trace could not be written")))) return undefined;

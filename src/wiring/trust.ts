@@ -15,7 +15,7 @@ import { createTrustFiles } from "../host/trust/trust-files.ts";
 import { digestFolder } from "../host/trust/trusted-modules.ts";
 import type { AppRequest } from "./app.ts";
 import { EXECUTABLES_KEY, FLOWS_KEY, loadFor, MODULES_KEY, POLICIES_KEY } from "./load.ts";
-import { readPolicyTexts } from "./policy-texts.ts";
+import { policiesToTrust } from "./policy-texts.ts";
 import { recordGrants } from "./record-grants.ts";
 import { digestFlowFiles, FOLDER_KEYS, type FolderKey, folderToTrust } from "./workspace-content.ts";
 
@@ -67,7 +67,7 @@ const planFrom = async (request: Request, loaded: Loaded): Promise<TrustPlan> =>
   }));
   const plans = await Promise.all(FOLDER_KEYS.map((key) => folderPlan(request, loaded, key)));
   const [modules = [], executables = [], flows = []] = plans.map(({ files }) => files);
-  const { ofWorkspace: policies } = readPolicyTexts(loaded, request);
+  const policies = policiesToTrust(loaded, request);
   return {
     workspace: request.root,
     file: workspaceFile === undefined ? undefined : file,

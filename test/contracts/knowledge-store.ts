@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { DocumentFacts, NewChunk, Store } from "../../src/knowledge/store/contract.ts";
+import { parseVersion } from "../../src/knowledge/versions/semver.ts";
 
 const chunk = (ordinal: number, text: string): NewChunk => ({
   ordinal,
@@ -40,7 +41,7 @@ export const describeStore = (
     const filled = async () => {
       const store = await open();
       await store.createCollection("hand", "Product");
-      const first = await store.openGeneration("hand", "1.0.0", MADE);
+      const first = await store.openGeneration("hand", parseVersion("1.0.0"), MADE);
       await store.addDocument(first.id, facts("a1", "a.md"), [chunk(0, "alpha"), chunk(1, "beta")]);
       await store.addDocument(first.id, facts("b1", "b.md"), [chunk(0, "gamma")]);
       await store.completeGeneration(first.id, ["/docs"]);
@@ -58,9 +59,9 @@ export const describeStore = (
       const other = await reopen(store);
       await other.removeCollection("hand");
       await other.createCollection("hand", "");
-      const second = await other.openGeneration("hand", "1.0.0", MADE);
+      const second = await other.openGeneration("hand", parseVersion("1.0.0"), MADE);
       await other.discardGeneration(second.id);
-      const third = await store.openGeneration("hand", "1.0.0", MADE);
+      const third = await store.openGeneration("hand", parseVersion("1.0.0"), MADE);
       expect(new Set([first.id, second.id, third.id]).size).toBe(3);
       await other.close();
       await store.close();
@@ -68,12 +69,46 @@ export const describeStore = (
 
     test("a generation that has to be new is marked from its beginning, and never one that is there: REQ-K8", async () => {
       const { store } = await filled();
-      const marked = { ...MADE, sources: ["pack:1"] };
-      await expect(store.openGeneration("hand", "1.0.0", marked)).rejects.toMatchObject({
+      const marked = { ...MADE, pack: { source: "pack:1", questions: [{ query: "q", gold: [] }] } };
+      await expect(store.openGeneration("hand", parseVersion("1.0.0"), marked)).rejects.toMatchObject({
         code: "already_exists",
       });
       expect((await current(store))?.generations[0]?.state).toBe("complete");
-      expect(await store.openGeneration("hand", "1.1.0", marked)).toMatchObject({ sources: ["pack:1"] });
+      expect(await store.openGeneration("hand", parseVersion("1.1.0"), marked)).toMatchObject({
+        sources: ["pack:1"],
+        isImported: true,
+      });
+      await store.close();
+    });
+
+    test("what was imported is complete for good, and its questions are the collection's once it is promoted: REQ-K2 REQ-K8", async () => {
+      const { store } = await filled();
+      const pack = { source: "pack:1", questions: [{ query: "packed", gold: [] }] };
+      const version = parseVersion("9.0.0");
+      const made = await store.openGeneration("hand", version, { ...MADE, pack });
+      await store.addDocument(made.id, facts("p1", "p.md"), [chunk(0, "packed")]);
+      await store.completeGeneration(made.id, [pack.source]);
+      await expect(store.openGeneration("hand", version, MADE)).rejects.toThrow(
+        /imported and does not change/,
+      );
+      const changes = [
+        store.addDocument(made.id, facts("p2", "q.md"), [chunk(0, "more")]),
+        store.linkDocument(made.id, "a1"),
+        store.removeDocuments(made.id, ["p1"]),
+      ];
+      for (const change of await Promise.allSettled(changes))
+        expect(change).toMatchObject({ status: "rejected", reason: { code: "already_exists" } });
+      expect(await store.questions("hand")).toEqual([]);
+      expect(await store.questions("hand", made.id)).toEqual(pack.questions);
+      await store.promote(made.id);
+      expect(await store.questions("hand")).toEqual(pack.questions);
+      const other = await store.openGeneration("hand", parseVersion("10.0.0"), {
+        ...MADE,
+        pack: { source: "pack:2", questions: [{ query: "other", gold: [] }] },
+      });
+      await store.completeGeneration(other.id, ["pack:2"]);
+      await store.promote(other.id);
+      expect(await store.questions("hand")).toEqual(pack.questions);
       await store.close();
     });
 
@@ -112,7 +147,7 @@ export const describeStore = (
         ],
       });
       await expect(store.createCollection("hand", "")).rejects.toMatchObject({ code: "already_exists" });
-      await expect(store.openGeneration("none", "1.0.0", MADE)).rejects.toMatchObject({
+      await expect(store.openGeneration("none", parseVersion("1.0.0"), MADE)).rejects.toMatchObject({
         code: "resource_not_found",
       });
       await store.close();
@@ -121,7 +156,10 @@ export const describeStore = (
     test("passages are named by document and position, and come without their texts: REQ-K3", async () => {
       const { store, first } = await filled();
       await store.promote(first.id);
-      const second = await store.openGeneration("hand", "1.1.0", { embedder: "e1", base: first.id });
+      const second = await store.openGeneration("hand", parseVersion("1.1.0"), {
+        embedder: "e1",
+        base: first.id,
+      });
       await store.addDocument(second.id, facts("b2", "b.md"), [chunk(0, "delta")]);
       const asked = [
         { key: "b1", ordinal: 0 },
@@ -184,8 +222,11 @@ export const describeStore = (
       const { store, first } = await filled();
       await store.promote(first.id);
       await expect(store.addDocument(first.id, facts("c1", "c.md"), [])).rejects.toThrow(/promoted/);
-      await expect(store.openGeneration("hand", "1.0.0", MADE)).rejects.toThrow(/promoted/);
-      const second = await store.openGeneration("hand", "1.1.0", { embedder: "e1", base: first.id });
+      await expect(store.openGeneration("hand", parseVersion("1.0.0"), MADE)).rejects.toThrow(/promoted/);
+      const second = await store.openGeneration("hand", parseVersion("1.1.0"), {
+        embedder: "e1",
+        base: first.id,
+      });
       await expect(store.promote(second.id)).rejects.toMatchObject({ code: "unavailable" });
       await store.addDocument(second.id, facts("b2", "b.md"), [chunk(0, "delta")]);
       await store.completeGeneration(second.id, ["/docs"]);
@@ -223,7 +264,7 @@ export const describeStore = (
     test("garbage goes, and never what is active, pinned, held or unfinished: REQ-K2", async () => {
       const { store, first } = await filled();
       const make = async (version: string, base: number) => {
-        const made = await store.openGeneration("hand", version, { embedder: "e1", base });
+        const made = await store.openGeneration("hand", parseVersion(version), { embedder: "e1", base });
         await store.addDocument(made.id, facts(`b${version}`, "b.md"), [chunk(0, version)]);
         await store.completeGeneration(made.id, ["/docs"]);
         await store.promote(made.id);
@@ -233,7 +274,10 @@ export const describeStore = (
       const second = await make("1.1.0", first.id);
       const third = await make("1.2.0", second.id);
       const fourth = await make("1.3.0", third.id);
-      const draft = await store.openGeneration("hand", "2.0.0", { embedder: "e1", base: undefined });
+      const draft = await store.openGeneration("hand", parseVersion("2.0.0"), {
+        embedder: "e1",
+        base: undefined,
+      });
       await store.pin("hand", "1.1.0");
       await store.hold(third.id, "someone", 2000);
       expect(await store.collect("hand", 0, 1000)).toEqual({ generations: ["1.0.0"], documents: 1 });
@@ -266,7 +310,7 @@ export const describeStore = (
       expect([...((await store.indexes.part(first.id, "ids", 0)) ?? [])]).toEqual([...bytes]);
       expect(await store.indexes.part(first.id, "ids", 1)).toBeUndefined();
       await store.indexes.begin(first.id, "b");
-      await store.openGeneration("hand", "1.0.0", MADE);
+      await store.openGeneration("hand", parseVersion("1.0.0"), MADE);
       await write("b");
       expect(await store.indexes.header(first.id)).toBeUndefined();
       expect(await store.indexes.part(first.id, "ids", 0)).toBeUndefined();

@@ -74,6 +74,16 @@ describe("the command line", () => {
     }
   });
 
+  test.each([
+    [["kb", "status"], "llmc kb --help shows its commands."],
+    [["rlm", "query", "x", "FILE"], "llmc rlm query --help shows its arguments and options."],
+    [["nope"], "llmc --help shows the commands"],
+  ])("a usage error names the help of the command that was typed: %j", async (args, hint) => {
+    const { code, err } = await llmc(tempWorkspace(), args);
+    expect(code).toBe(2);
+    expect(err).toContain(hint);
+  });
+
   test("call takes its arguments by the earlier spelling, --json, too", async () => {
     const root = tempWorkspace({ "a.txt": "hello\n" });
     const given = '{"path":"a.txt"}';

@@ -100,6 +100,20 @@ describe("REQ-T13 REQ-X9: scripts of a folder become tools", () => {
     expect(run).toMatchObject({ kind: "ok", structured: { data: { result: "1\n" } } });
   });
 
+  test("an input is given only where the caller gave it, also one called like what every object inherits", async () => {
+    const text = { type: "string" };
+    const described = {
+      description: "Show the arguments.",
+      input: { properties: { constructor: text, toString: text, path: text }, required: ["path"] },
+      arguments: ["--a={constructor}", "{toString}", "--b={__proto__}", "{path}"],
+    };
+    const app = await open({ "scripts/show.sh": ECHO, "scripts/show.sh.json": JSON.stringify(described) });
+    expect(await app.text("show", { path: "p" })).toBe("<p>");
+    expect(await app.text("show", { path: "p", constructor: "c", toString: "t" })).toBe("<--a=c><t><p>");
+    expect(await app.errorCode("show", { path: "p", constructor: 1 })).toBe("invalid_args");
+    expect(await app.errorCode("show", {})).toBe("invalid_args");
+  });
+
   test("policy, scopes and the switch for commands hold for them as for any tool", async () => {
     const policy = 'forbid (principal, action == Action::"say_all", resource);';
     const app = await open(

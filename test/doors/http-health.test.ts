@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { type HttpDoor, openHttpDoor, TOKEN, UNLIMITED } from "./http-door.ts";
 
@@ -15,7 +16,9 @@ const health = async (door: HttpDoor) => {
   return { status: response.status, ok: body.ok, ms: performance.now() - startedAt };
 };
 
-/** The last report answers for a second. */
+/** How long a report answers. */
+const REPORT_MS = 1000;
+
 const becomes = (door: HttpDoor, status: number) =>
   expect.poll(async () => (await health(door)).status, { timeout: 5000, interval: 200 }).toBe(status);
 
@@ -36,9 +39,15 @@ describe("REQ-I11 REQ-H1: /health", () => {
     await using door = await open(ADMIN);
     await door.tool("read_file", { path: "a.txt" });
     const times: number[] = [];
-    for (let at = 0; at < 10; at++) times.push((await health(door)).ms);
+    for (let at = 0; at < 5; at++) {
+      // Until the last report does not answer any more: each of them is made anew.
+      await sleep(REPORT_MS + 50);
+      const { status, ms } = await health(door);
+      expect(status).toBe(200);
+      times.push(ms);
+    }
     // The first may load something, and the machine may be busy: the median is the server's own time.
-    expect(times.toSorted((a, b) => a - b)[5]).toBeLessThan(100);
+    expect(times.toSorted((a, b) => a - b)[2]).toBeLessThan(100);
     const checks = await checksOf(door);
     for (const name of ["state_database", "audit", "caches", "policies", "memory", "limits"])
       expect(checks).toContain(`"name":"${name}","status":"ok"`);

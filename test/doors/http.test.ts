@@ -47,6 +47,29 @@ const withHost = (door: HttpDoor, headers: Record<string, string>): Promise<numb
       .end();
   });
 
+describe("REQ-P1: what a start over HTTP shows", () => {
+  const tokens = (...entries: readonly string[]) => ["--set", `mcp.auth.tokens=${JSON.stringify(entries)}`];
+  const ENV = { CI_TOKEN: `${TOKEN}-ci`, RD_TOKEN: `${TOKEN}-rd` };
+
+  test("the tokens that there are, and no variable that is not set", async () => {
+    const ci = "ci read,execute env:CI_TOKEN";
+    const out = (await openDoor(tokens(ci, "rd read env:RD_TOKEN"), ENV)).out();
+    expect(out).toContain(
+      "tokens: ci (read,execute) in CI_TOKEN; rd (read) in RD_TOKEN, sent as X-LLMC-Token",
+    );
+    expect(out).toMatch(/see metrics: +http\S+\/metrics, with a token of the scope metrics/);
+    expect(out).not.toContain("LLMC_MCP_TOKEN");
+  });
+
+  test("the token that may see the metrics", async () => {
+    const out = (await openDoor(tokens("ci read env:CI_TOKEN", "rd metrics env:RD_TOKEN"), ENV)).out();
+    expect(out).toContain('-H "X-LLMC-Token: $RD_TOKEN"');
+    const own = (await openDoor()).out();
+    expect(own).toContain("token: in LLMC_MCP_TOKEN, sent as X-LLMC-Token");
+    expect(own).toContain('-H "X-LLMC-Token: $LLMC_MCP_TOKEN"');
+  });
+});
+
 describe("the HTTP door", () => {
   test("REQ-H2 FAIL-E1: every request but health needs the token, in its header or as bearer", async () => {
     const door = await openDoor();

@@ -75,8 +75,11 @@ describe("llmc kb, from the first command to the last: REQ-K1 REQ-K2 REQ-K7 REQ-
     );
     expect(await ok("search", "hand", "VPN")).not.toContain("alert(1)");
     const answer = JSON.parse(await ok("ask", "How long is each backup kept?", "--json"));
+    // The operator chooses the model; where it may run is still decided by its profile.
+    const { err: elsewhere } = await kb("ask", "How long is each backup kept?", "--model", "openai/tiny");
+    expect(elsewhere).toContain('mcp.rlm.profile is "restricted"');
     expect(answer).toMatchObject({
-      text: expect.stringContaining("kept for thirty days. [1]"),
+      text: expect.stringMatching(/^1> .*kept for thirty days\.$/m),
       citations: [{ anchor: "guide/backup.md#L2", version: "1.0.0" }],
     });
 

@@ -60,7 +60,7 @@ const CASES: readonly Case[] = [
     tool: "kb_answer",
     args: () => ({ query: "How long is each backup kept?" }),
     answer: {
-      text: expect.stringContaining("Each backup is kept for thirty days. [1]"),
+      text: expect.stringContaining("1> Each backup is kept for thirty days."),
       citations: [CITATION],
       confidence: expect.any(Number),
     },

@@ -70,6 +70,33 @@ describe("without permission, a command ends with a sentence", () => {
     expect(err).toContain("--print");
   });
 
+  test("FAIL-D7 REQ-O5: a workspace without a place for the audit trail: doctor and calls name the way out", async () => {
+    const cwd = folderWith(0o555, { "a.txt": "hello" });
+    const env = { HOME: folderWith(0o755) };
+    const unaudited = ["--set", "mcp.audit.unaudited_reads=true"];
+    const read = ["call", "read_file", "--args", '{"path":"a.txt"}'];
+    const doctor = await runLlmc(cwd, ["doctor"], { env });
+    expect(doctor.code).toBe(9);
+    expect(doctor.out).toMatch(/BAD +audit trail +\.llmc\/audit cannot be written: every call is refused/);
+    expect(doctor.out).toContain("mcp.audit.unaudited_reads = true");
+    expect((await runLlmc(cwd, read, { env })).err).toContain("mcp.audit.unaudited_reads = true");
+    expect((await runLlmc(cwd, [...read, ...unaudited], { env })).out).toContain("hello");
+    const lenient = await runLlmc(cwd, ["doctor", ...unaudited], { env });
+    expect(lenient).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/weak +audit trail .*not recorded/),
+    });
+    const home = folderWith(0o755);
+    const keeping = { XDG_STATE_HOME: home };
+    await runLlmc(tempWorkspace(), ["doctor"], { env: { HOME: home, ...keeping } });
+    chmodSync(join(home, "llmc"), 0o500);
+    const closed = await runLlmc(tempWorkspace(), ["doctor"], { env: { HOME: home, ...keeping } });
+    chmodSync(join(home, "llmc"), 0o700);
+    expect(closed.out).toContain(`${join(home, "llmc")} cannot be written: every call is refused`);
+    const off = await runLlmc(cwd, ["doctor", "--set", "mcp.audit.enabled=false"], { env });
+    expect(off).toMatchObject({ code: 0, out: expect.stringContaining("state and writes will fail") });
+  });
+
   test("init names the file, and the way out", async () => {
     const cwd = folderWith(0o555);
     const { code, err } = await runLlmc(cwd, ["init"], { env: { HOME: folderWith(0o755) } });

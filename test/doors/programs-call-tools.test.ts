@@ -1,27 +1,43 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isRecord } from "../../src/base/is-record.ts";
+import type { CallResult } from "../../src/core/call.ts";
 import type { Language } from "../../src/sandbox/contract.ts";
 import { allTools } from "../../src/tools/all.ts";
-import { shareTestApp, type TestApp } from "../app.ts";
+import { type TestApp, tempWorkspace } from "../app.ts";
 import { runLlmc } from "../command-line.ts";
+import { js, openRlmStand } from "../rlm-stand.ts";
 import { TOOL_ARGUMENTS, TOOL_FILES } from "../tool-arguments.ts";
 
-/** What differs between any two calls: times, sizes of processes, identifiers. */
+/** Names of fields whose values differ between any two calls: times, measurements, identifiers. */
 const CHANGES =
-  /time|_ms|seconds|uptime|latency|handle|proc_id|pid|cpu|mem|load|metrics|created|mtime|sha256|duration|budget_remaining|_at$/i;
+  /^(?:mtime|mtime_iso|handle|pid|proc_id|session_id|budget_remaining|duration_ms|latency_ms|timings)$/;
 
-const comparable = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(comparable);
-  if (typeof value !== "object" || value === null) return value;
+/** What a value is made of: names of fields and kinds of values, and of a list the different kinds of items. */
+const shapeOf = (value: unknown): unknown => {
+  if (Array.isArray(value)) {
+    const shapes = new Set(value.map((item) => JSON.stringify(shapeOf(item))));
+    return [...shapes].toSorted();
+  }
+  if (!isRecord(value)) return typeof value;
   return Object.fromEntries(
-    Object.entries(value)
-      .filter(([key]) => !CHANGES.test(key))
-      .map(([key, item]) => [key, comparable(item)]),
+    Object.keys(value)
+      .toSorted()
+      .map((key) => [key, shapeOf(value[key])]),
   );
 };
 
-/** Tools whose whole answer is about this very moment: only the shape is compared. */
+/** The value itself, and only the shape of what changes from call to call. */
+const comparable = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(comparable);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, CHANGES.test(key) ? shapeOf(item) : comparable(item)]),
+  );
+};
+
+/** Tools whose whole answer is about this very moment. */
 const OF_THE_MOMENT = new Set([
   "linux_proc_list",
   "linux_sys_snapshot",
@@ -31,11 +47,8 @@ const OF_THE_MOMENT = new Set([
   "health",
 ]);
 
-/** Both are told that there is no such flow, no model, and on some machines no pytest. */
-const FAIL_HERE = new Set(["kb_compose_flow", "rlm_query", "run_pytest"]);
-
-const shapeOf = (name: string, value: unknown): unknown =>
-  OF_THE_MOMENT.has(name) ? Object.keys(value as object).toSorted() : comparable(value);
+const comparableOf = (name: string, value: unknown): unknown =>
+  OF_THE_MOMENT.has(name) ? shapeOf(value) : comparable(value);
 
 const TOOLS = allTools.map(({ name }) => name).filter((name) => name !== "execute_code");
 
@@ -49,15 +62,28 @@ const PROGRAMS: Readonly<Record<Exclude<Language, "typescript">, (name: string) 
 /** The workspace as it was at first, for the next call. */
 const reset = (root: string): void => {
   for (const name of readdirSync(root))
-    if (name !== ".llmc") rmSync(join(root, name), { recursive: true, force: true });
+    if (![".llmc", "llmc.toml"].includes(name)) rmSync(join(root, name), { recursive: true, force: true });
   for (const [path, text] of Object.entries(TOOL_FILES)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   }
 };
 
+/** As a client whose user agrees to whatever they are asked. */
+const askAgreeing = async (app: TestApp, tool: string, args: object): Promise<CallResult> => {
+  const canAsk = (): boolean => true;
+  let answer = await app.ask(tool, args, { canAsk });
+  while (answer.kind === "questions") {
+    const answers = Object.fromEntries(
+      Object.keys(answer.questions).map((key) => [key, { action: "accept" }]),
+    );
+    answer = await app.ask(tool, args, { canAsk, state: answer.state, answers });
+  }
+  return answer;
+};
+
 const structuredOf = async (app: TestApp, tool: string, args: object): Promise<unknown> => {
-  const answer = await app.ask(tool, args);
+  const answer = await askAgreeing(app, tool, args);
   if (answer.kind !== "ok") throw new Error(JSON.stringify(answer));
   return answer.structured;
 };
@@ -90,7 +116,7 @@ const argumentsOf = async (app: TestApp, name: string): Promise<object> => {
 
 const callDirectly = async (app: TestApp, name: string): Promise<unknown> => {
   reset(app.root);
-  const answer = await app.ask(name, await argumentsOf(app, name));
+  const answer = await askAgreeing(app, name, await argumentsOf(app, name));
   if (answer.kind === "error") return { code: answer.body.meta.error_code, message: answer.body.error };
   if (answer.kind !== "ok") throw new Error(JSON.stringify(answer));
   return { value: answer.structured };
@@ -111,40 +137,67 @@ const callFromProgram = async (
     timeout_s: 120,
     session: "all tools",
   };
-  const answer = await app.ask("execute_code", program);
+  const answer = await askAgreeing(app, "execute_code", program);
   if (answer.kind !== "ok") throw new Error(JSON.stringify(answer));
   return (answer.structured as { readonly data: { readonly result: unknown } }).data.result;
 };
 
+/** What a run of two tests prints; the real program is not on every machine. */
+const PYTEST = `#!/bin/sh
+cat <<'END'
+FAILED test_x.py::test_y - assert 1 == 2
+1 failed, 1 passed in 0.12s
+END
+exit 1
+`;
+
+/** With a flow, a knowledge base, a model that writes a program, and a runner of tests: every tool has its answer. */
+const openStand = async (atEnd: (work: () => Promise<void> | void) => void): Promise<TestApp> => {
+  const venv = tempWorkspace({ "bin/pytest": PYTEST }, atEnd);
+  chmodSync(join(venv, "bin/pytest"), 0o755);
+  const app = await openRlmStand(
+    { root: () => js("finish(context.split(' ').join(', '))") },
+    {
+      files: TOOL_FILES,
+      config: `[mcp.kb]\nflows = "flows"\n[mcp.tools]\nrun_cmd_allowlist = ["cat", "${venv}/bin/pytest"]\nallowed_roots = [".", "${venv}"]\n`,
+    },
+    atEnd,
+  );
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter((pair): pair is [string, string] => pair[0].startsWith("XDG_")),
+  );
+  for (const args of [
+    ["create", "hand"],
+    ["add", "hand", "docs"],
+    ["promote", "hand"],
+  ]) {
+    const ended = await runLlmc(app.root, ["kb", ...args], { env });
+    if (ended.code !== 0) throw new Error(ended.err + ended.out);
+  }
+  return app;
+};
+
 describe("REQ-E2 REQ-E4: every tool answers a program as it answers a client", () => {
-  const app = shareTestApp({
-    files: TOOL_FILES,
-    overrides: { "mcp.mode": "classic", "mcp.tools.run_cmd_allowlist": "cat,pytest" },
-  });
+  const ends: (() => Promise<void> | void)[] = [];
+  let app: TestApp;
 
   beforeAll(async () => {
-    const env = Object.fromEntries(
-      Object.entries(process.env).filter((pair): pair is [string, string] => pair[0].startsWith("XDG_")),
-    );
-    for (const args of [
-      ["create", "hand"],
-      ["add", "hand", "docs"],
-      ["promote", "hand"],
-    ]) {
-      const ended = await runLlmc(app().root, ["kb", ...args], { env });
-      if (ended.code !== 0) throw new Error(ended.err + ended.out);
-    }
+    app = await openStand((work) => ends.unshift(work));
   }, 120_000);
+  afterAll(async () => {
+    for (const work of ends) await work();
+  });
 
   test("the table names every tool", () => {
     expect(Object.keys(TOOL_ARGUMENTS).toSorted()).toEqual(TOOLS.toSorted());
   });
 
   test.each(TOOLS)("%s", { timeout: 180_000 }, async (name) => {
-    const direct = shapeOf(name, await callDirectly(app(), name));
-    expect(JSON.stringify(direct)).not.toMatch(/Invalid arguments/);
-    if (!FAIL_HERE.has(name)) expect(direct).toMatchObject(OF_THE_MOMENT.has(name) ? {} : { value: {} });
+    // Metrics name what was called before.
+    if (OF_THE_MOMENT.has(name)) await callDirectly(app, name);
+    const direct = comparableOf(name, await callDirectly(app, name));
+    expect(direct).toMatchObject({ value: {} });
     for (const language of ["javascript", "python"] as const)
-      expect(shapeOf(name, await callFromProgram(app(), name, language)), language).toEqual(direct);
+      expect(comparableOf(name, await callFromProgram(app, name, language)), language).toEqual(direct);
   });
 });

@@ -121,6 +121,14 @@ describe("llmc rlm", () => {
       expect((await estimate(...flags)).err).toContain("Invalid arguments");
     const free = await estimate("--set", "mcp.llm.prices=[]", "--set", "mcp.rlm.root_model=openai/free");
     expect(JSON.parse(free.out || "{}"), free.err).toMatchObject({ first_call_usd: 0, worst_case_usd: 0 });
+    const unknown = ["--set", "mcp.llm.prices=[]", "--set", "mcp.rlm.profile=unrestricted"];
+    const unpriced = await estimate(...unknown);
+    expect(JSON.parse(unpriced.out || "{}"), unpriced.err).toMatchObject({
+      first_call_usd: null,
+      worst_case_usd: null,
+    });
+    const shown = await llmc("query", "t", "--context", "x", "--estimate", ...models(), ...unknown);
+    expect(shown.out).toContain("the whole analysis: unknown (no price), so budget_usd cannot hold");
     const unread = await llmc("query", "which code?", "--context", "x");
     expect(unread.code).not.toBe(0);
     // Both ways that the refusal and the help name are tried as they are written.

@@ -1,7 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { createLookupBudget } from "../../src/host/reach/lookup-budget.ts";
+import { reachedPath } from "../../src/host/reach/reached-path.ts";
 import { openTestApp } from "../app.ts";
 import { GIT } from "./command-stand.ts";
 
@@ -36,6 +38,24 @@ describe("FAIL-J6 REQ-D16: what is looked up for the arguments of a command line
       const answer = JSON.stringify(await ask(tool, { command }));
       expect([tool, answer]).toEqual([tool, expect.stringContaining("could stand for more paths")]);
     }
+  });
+
+  test("links whose targets go down and up again cost what the kernel does for them", async () => {
+    const { root, ask } = await stand();
+    const down = Array(500).fill("d").join("/");
+    mkdirSync(join(root, down), { recursive: true });
+    for (let at = 0; at < 38; at++)
+      symlinkSync(`${down}/${"../".repeat(500)}l${at + 1}`, join(root, `l${at}`));
+    writeFileSync(join(root, "l38"), "x");
+    expect(JSON.stringify(await ask("run_cmd", { command: "wc l0" }))).toContain(
+      "could stand for more paths",
+    );
+    expect(JSON.stringify(await ask("run_cmd", { command: "wc l37" }))).toContain('"exit_code":0');
+  });
+
+  test("what is looked up for a call that has ended is looked up no longer", () => {
+    const ended = createLookupBudget(AbortSignal.abort());
+    expect(() => reachedPath("/", "some/path", ended)).toThrow(/aborted/);
   });
 
   test("what people write is far from it", async () => {

@@ -287,7 +287,12 @@ it("REQ-O5 FAIL-J11 what follows the last record of a killed process is reported
       unproven: [],
       problems: [{ file: `.llmc/audit/${name}`, what: "changed" }],
     });
-  for (const added of [forged, `${forged},"x":"${"é".repeat(1000)}`, forged.slice(0, 10)])
+  for (const added of [
+    forged,
+    `${forged},"x":"${"é".repeat(1000)}`,
+    `${forged},"a":${"[".repeat(60_000)}`,
+    forged.slice(0, 10),
+  ])
     expect(await verifyWith(added)).toMatchObject({
       ok: true,
       unproven: [{ file: `.llmc/audit/${name}`, bytes: Buffer.byteLength(added) }],

@@ -5,6 +5,7 @@ import { createEnvelope } from "../../src/envelope/envelope.ts";
 import { envelopeSettings } from "../../src/envelope/settings.ts";
 import { createProcesses } from "../../src/host/processes/processes.ts";
 import { createAccess } from "../../src/host/reach/access.ts";
+import { createObeyedBeside } from "../../src/host/reach/obeyed-beside.ts";
 import { createReach, type ReachOptions } from "../../src/host/reach/reach.ts";
 import { createWithheldFiles } from "../../src/host/reach/withheld-files.ts";
 import { createFiles, type Files } from "../../src/host/read/files.ts";
@@ -43,7 +44,7 @@ export interface CommandTools extends AsyncDisposable {
   readonly writes: FileWrites;
 }
 
-interface ToolsOptions {
+interface ToolsOptions extends Pick<ReachOptions, "stateFolders" | "stateFiles"> {
   readonly allowlist: readonly string[];
   readonly powers: readonly string[];
   readonly denylist: readonly string[];
@@ -66,6 +67,9 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     gitDirectories: () => options.gitDirectories ?? [],
     withheldFiles: createWithheldFiles(),
     obeyedFiles: createWithheldFiles(),
+    obeyedBeside: createObeyedBeside(),
+    stateFolders: options.stateFolders ?? (() => []),
+    stateFiles: options.stateFiles ?? (() => []),
     ...(options.obeyedPaths === undefined ? {} : { obeyedPaths: options.obeyedPaths }),
   });
   const state = createStateDb({ workspace, userState: USER_STATE, onWarning: () => {} });
@@ -99,7 +103,13 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     gate,
     runner,
     access: createAccess(reach),
-    writes: createFileWrites({ reach, userState: USER_STATE, locks, actor: "commands" }),
+    writes: createFileWrites({
+      reach,
+      userState: USER_STATE,
+      locks,
+      ready: scans.knowObeyed,
+      actor: "commands",
+    }),
     isListed: (program) => options.allowlist.includes(program),
     resolve: (path) => resolve(workspace, path),
     timeouts: () => ({
@@ -170,7 +180,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
   };
   return {
     files,
-    writes: createFileWrites({ reach, userState: USER_STATE, locks }),
+    writes: createFileWrites({ reach, userState: USER_STATE, locks, ready: scans.knowObeyed }),
     use: (tool, line, cwd) => {
       if (tool === "run_pytest") return seen(TOOLS[tool], { timeout: 60 });
       if (tool === "run_cmd" || tool === "te_run")

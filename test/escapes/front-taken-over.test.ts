@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createInstallation, type Installation } from "../installation.ts";
@@ -115,6 +115,16 @@ describe("FAIL-H1 REQ-I1 a hostile program in the place of the front, under the 
   });
 });
 
+/** Somebody listens there, and nobody comes. */
+let arrived = 0;
+const listener = createServer(() => arrived++).listen(0, "127.0.0.1");
+await once(listener, "listening");
+const { port: OPEN_PORT } = listener.address() as AddressInfo;
+afterAll(() => {
+  listener.close();
+  expect(arrived).toBe(0);
+});
+
 /** What Node refuses by itself, and what the kernel says where somebody has found a way around Node. */
 describe.each([
   ["Node's permissions", true],
@@ -160,6 +170,8 @@ describe.each([
       ["writes a temporary file", "ERR_ACCESS_DENIED", "EPERM", "write", { path: "/tmp/from-the-front" }],
       ["writes beside its code", "ERR_ACCESS_DENIED", "EPERM", "write", { path: "/from-the-front" }],
       ["starts a program", "ERR_ACCESS_DENIED", "EPERM", "spawn", {}],
+      ["connects over TCP", "EACCES", "EACCES", "connect", { host: "127.0.0.1", port: OPEN_PORT }],
+      ["opens a netlink socket", "ERR_DLOPEN_DISABLED", "EACCES", "netlink", {}],
       ["sends a datagram", "EACCES", "EACCES", "datagram", {}],
       ["traces a process", "ERR_DLOPEN_DISABLED", "EPERM", "ptrace", {}],
       ["mounts a file system", "ERR_DLOPEN_DISABLED", "EPERM", "mount", {}],

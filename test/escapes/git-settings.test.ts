@@ -374,6 +374,25 @@ describe.each(ofThisKernel)(
   },
 );
 
+describe.each(ofThisKernel)("FAIL-J6 REQ-D24 more settings than can be checked, in $name", (setting) => {
+  test.each([
+    [
+      "programs",
+      1001,
+      (at: number) => `[filter "f${at}"]\n\tclean = x\n`,
+      /more than 1000 of its settings name programs/,
+    ],
+    ["settings", 20_001, () => "[color]\n\ta = 1\n", /more than 20000 settings/],
+  ])("%s: git says why it does not run", async (_what, count, line, told) => {
+    await using workspace = await repository();
+    appendFileSync(
+      join(workspace.root, ".git/config"),
+      Array.from({ length: count }, (_line, at) => line(at)).join(""),
+    );
+    expect(await seenIn(setting, workspace.root, "git status --short", [])).toMatch(told);
+  });
+});
+
 test("REQ-D24 of the settings of this machine's git, none that names a program counts as harmless", () => {
   const keys = git("/", "help", "--config-for-completion").trim().split("\n");
   expect(keys.length).toBeGreaterThan(300);

@@ -109,9 +109,24 @@ const sharing = (programs: readonly HostileProgram[]): readonly (readonly Hostil
   return [...groups, ...alone.map((each) => [each])];
 };
 
-/** Runs all programs on one server, some at a time; each answer is looked at by a test of its own. */
-export const runHostile = (language: Language, programs: readonly HostileProgram[]) => {
+/** A program that sees whether anything is left of another one, and what it gives where nothing is. */
+interface CleanProgram {
+  readonly code: string;
+  readonly result: unknown;
+}
+
+/**
+ * Runs all programs on one server, some at a time; each answer is looked at by a test of its own. Where one ended its
+ * interpreter, the next run in its session has a clean one.
+ */
+export const runHostile = (
+  language: Language,
+  programs: readonly HostileProgram[],
+  { code: clean, result }: CleanProgram,
+) => {
   const answers = new Map<string, Answer>();
+  /** Runs in a session whose interpreter a program had ended. */
+  let cleaned = 0;
   const ends: (() => Promise<void> | void)[] = [];
   let app: TestApp;
   let [outside, port, connections] = ["", 0, 0];
@@ -146,8 +161,12 @@ export const runHostile = (language: Language, programs: readonly HostileProgram
         const session = group.length === 1 ? {} : { session: `group ${at}` };
         for (const program of group) {
           const time = isEndless(program.outcome) ? { timeout_s: ENDLESS_SECONDS } : {};
-          answers.set(program.title, await run(program.code, { ...session, ...time }));
+          const answer = await run(program.code, { ...session, ...time });
+          answers.set(program.title, answer);
           expect(JSON.stringify(traces()), program.title).toBe(before);
+          if (answer.error?.ended === undefined || !("session" in session)) continue;
+          expect(await run(clean, session), `after ${program.title}`).toMatchObject({ result });
+          cleaned++;
         }
       }
     };
@@ -160,6 +179,7 @@ export const runHostile = (language: Language, programs: readonly HostileProgram
   return {
     app: () => app,
     run,
+    cleaned: () => cleaned,
     check: ({ title, outcome, files }: HostileProgram): void => {
       const answer = answers.get(title);
       expect(answer, title).toBeDefined();

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
-import { createConnection, createServer, type Socket } from "node:net";
+import { createConnection, createServer, type NetConnectOpts, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
 
@@ -80,9 +80,9 @@ const codeOf = (work: () => unknown): string => {
   }
 };
 
-const connect = (path: string): Promise<string> =>
+const connect = (to: NetConnectOpts): Promise<string> =>
   new Promise((done) => {
-    createConnection(path)
+    createConnection(to)
       .on("connect", () => done("connected"))
       .on("error", ({ code }: NodeJS.ErrnoException) => done(String(code)));
   });
@@ -126,15 +126,18 @@ const systemCall = async (
   }
 };
 
+const AF_NETLINK = 16;
+const SOCK_RAW = 3;
 const MIB = 1024 * 1024;
 
 const ATTACKS: Readonly<Record<string, (attack: Attack, n: string) => unknown>> = {
   read: ({ params }) => codeOf(() => readFileSync(String(params["path"]))),
-  connect: ({ params }) => connect(String(params["path"])),
+  connect: ({ params }) => connect(params as unknown as NetConnectOpts),
   write: ({ params }) => codeOf(() => writeFileSync(String(params["path"]), "x")),
   spawn: start,
   datagram: sendDatagram,
   ptrace: () => systemCall("ptrace", ["int64", "int64", "int64", "int64"], [16, 1, 0, 0]),
+  netlink: () => systemCall("socket", ["int", "int", "int"], [AF_NETLINK, SOCK_RAW, 0]),
   mount: () => systemCall("mount", ["str", "str", "str", "int64", "int64"], ["none", "/tmp", "tmpfs", 0, 0]),
   /** Touched, so that it is there. */
   allocate: () => Array.from({ length: 600 }, () => Buffer.alloc(MIB, 1)).length,

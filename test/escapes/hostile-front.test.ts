@@ -1,7 +1,10 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
+import { text } from "node:stream/consumers";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ERROR_TABLE, type ErrorCode } from "../../src/base/error-table.ts";
@@ -52,7 +55,6 @@ interface Sent {
 
 let app: TestApp;
 let folder: string;
-let isFront = true;
 const refusals: string[] = [];
 let server: ReturnType<typeof createLinkServer>;
 const table = createCallTable({ generation: GENERATION, maxEntries: 1000, maxResultChars: 1_000_000 });
@@ -61,14 +63,27 @@ const table = createCallTable({ generation: GENERATION, maxEntries: 1000, maxRes
 const send = ({ path = STREAM_PATH, body, headers = {} }: Sent): Promise<Reply> =>
   path === STREAM_PATH ? sendFrame(body ?? "", headers) : post({ path, body, headers });
 
-const post = ({ path, body, headers = {} }: Sent): Promise<Reply> =>
+/** With everything that a front knows. */
+const requestTo = (path: string) => ({
+  socketPath: join(folder, "link.sock"),
+  path,
+  headers: { "x-llmc-token": TOKEN, "x-llmc-schema": "1.0" },
+});
+
+/** Makes the request that its argument describes, and prints the status. */
+const STRANGER = `require("node:http").get(JSON.parse(process.argv[1]), ({ statusCode }) => {
+  process.stdout.write(String(statusCode));
+  process.exit();
+});`;
+
+const post = ({ path = "", body, headers = {} }: Sent): Promise<Reply> =>
   new Promise((resolve, reject) => {
+    const to = requestTo(path);
     const request = httpRequest(
       {
-        socketPath: join(folder, "link.sock"),
-        path,
+        ...to,
         method: body === undefined ? "GET" : "POST",
-        headers: { "x-llmc-token": TOKEN, "x-llmc-schema": "1.0", ...headers },
+        headers: { ...to.headers, ...headers },
       },
       (response) => {
         let text = "";
@@ -157,8 +172,7 @@ beforeAll(async () => {
     snapshot: () => snapshotOf(app),
     connections: () => 10,
     frontOf: () => "front",
-    admitConnection: (socket) =>
-      isFront && peerOf(socket)?.uid === ownUserId() && peerOf(socket)?.pid === process.pid,
+    admitConnection: (socket) => peerOf(socket)?.uid === ownUserId() && peerOf(socket)?.pid === process.pid,
     onLog: () => {},
     onRefused: (reason) => void refusals.push(reason),
     maxBodyBytes: () => 1_000_000,
@@ -195,13 +209,12 @@ describe("FAIL-H3 REQ-I3 strangers on the socket", () => {
     await expect(readFromWorkspace("stranger.txt")).rejects.toThrow();
   });
 
-  test("a process that the supervisor did not start is refused, whatever it knows", async () => {
-    isFront = false;
-    try {
-      expect((await call("read_file", { path: "a.txt" })).status).toBe(403);
-    } finally {
-      isFront = true;
-    }
+  test("another process is refused, by what the kernel says of it, whatever it knows", async () => {
+    const asked = spawn(process.execPath, ["-e", STRANGER, JSON.stringify(requestTo("/v1/log"))]);
+    const [status] = await Promise.all([text(asked.stdout), once(asked, "close")]);
+    expect(status).toBe("403");
+    // The same request of the front's process comes further.
+    expect((await post({ path: "/v1/log" })).status).not.toBe(403);
   });
 });
 

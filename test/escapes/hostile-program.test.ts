@@ -16,7 +16,7 @@ const SECRET = "correct horse battery staple";
 const [{ options }] = hostSections;
 
 /** What the workspace configures, by entry of the table: the sandbox is told, and the server that starts afterwards obeys it. */
-const OBEYED: ObeyedPaths = {
+const OBEYED: Omit<ObeyedPaths, "state"> = {
   user: ["home/llmc"],
   program: ["program"],
   config: ["conf/policy.cedar", "flows"],

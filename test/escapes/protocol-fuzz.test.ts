@@ -3,12 +3,13 @@ import { describe, expect, test } from "vitest";
 import { type Era, encode, idsGiven, type Line, lines } from "../doors/fuzz-lines.ts";
 import { rounds } from "../rounds.ts";
 import { MODERN_META, type Server, type ServerProcess } from "../server.ts";
+import { coreOf } from "../server-parts.ts";
 import { createWorkspace, type Workspace } from "../workspace.ts";
 
 const start = async (workspace: Workspace, era: Era): Promise<ServerProcess> => {
   const server = await workspace.start({
     args: ["--mode", "classic", "--set", "mcp.logging.level=error"],
-    // Memory that is not given back would end the process here.
+    // Memory that is not given back would end the supervisor or the core here; a front has a smaller heap of its own.
     env: { NODE_OPTIONS: "--max-old-space-size=160" },
     handshake: era === "2025-11-25",
   });
@@ -18,6 +19,9 @@ const start = async (workspace: Workspace, era: Era): Promise<ServerProcess> => 
   }
   return server;
 };
+
+/** Whether one of its programs has ended: the supervisor starts it again, and the client would notice nothing. */
+const hasFallen = ({ stderr }: Server): boolean => /the (?:front|core) ended/.test(stderr);
 
 /** Sends the lines in pieces that do not end where the lines end, then checks every promise. */
 const check = async (
@@ -54,6 +58,7 @@ const check = async (
     }
   }
   expect(server.strays).toEqual([]);
+  expect(hasFallen(server), server.stderr).toBe(false);
 };
 
 describe.each<Era>(["2025-11-25", "2026-07-28"])("FAIL-D2 frames of %s", (era) => {
@@ -62,6 +67,7 @@ describe.each<Era>(["2025-11-25", "2026-07-28"])("FAIL-D2 frames of %s", (era) =
     async () => {
       await using workspace = await createWorkspace({ "a.txt": "hello" });
       let server = await start(workspace, era);
+      const core = coreOf(server);
       const first = idsGiven();
       const property = fc
         .asyncProperty(
@@ -71,7 +77,7 @@ describe.each<Era>(["2025-11-25", "2026-07-28"])("FAIL-D2 frames of %s", (era) =
         )
         .beforeEach(async () => {
           // Only after a failure: what it shrinks to is tried on a server that is well.
-          if (server.hasExited) server = await start(workspace, era);
+          if (server.hasExited || hasFallen(server)) server = await start(workspace, era);
         });
       await fc.assert(property, {
         numRuns: rounds(100, 1400),
@@ -83,6 +89,8 @@ describe.each<Era>(["2025-11-25", "2026-07-28"])("FAIL-D2 frames of %s", (era) =
       // Answers to one id that came late would show here.
       for (let n = first; n < last; n++)
         expect(server.answersTo(`f${n}`).length, `f${n}`).toBeLessThanOrEqual(1);
+      expect(core).toBeDefined();
+      expect(coreOf(server)).toBe(core);
       // Of all processes, which have 280 MB when nothing was sent; three heaps that are full would be 480 MB more.
       expect(server.residentBytes()).toBeLessThan(450_000_000);
     },
@@ -101,6 +109,7 @@ describe("FAIL-D2 many frames at once", () => {
     );
     server.write(frames.map((frame) => `${JSON.stringify(frame)}\n`).join(""));
     await server.until(() => frames.every(({ id }) => server.answersTo(id).length === 1), "10,000 answers");
+    expect(hasFallen(server), server.stderr).toBe(false);
     for (const { id, method } of frames) {
       const { result } = await server.answer(id);
       expect(result, id).toBeDefined();
@@ -124,6 +133,7 @@ describe("FAIL-D2 many frames at once", () => {
     server.process.stdout.resume();
     await server.until(() => ids.every((id) => server.answersTo(id).length === 1), "1,000 answers", 45_000);
     expect(server.strays).toEqual([]);
+    expect(hasFallen(server), server.stderr).toBe(false);
     expect(server.stderr).not.toContain("Warning");
   });
 });

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from "n
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createFileWrites } from "../../src/host/write/file-writes.ts";
-import { REACH, type ReachId } from "../../src/policy/reach-table.ts";
+import { REACH, type ReachEntry, type ReachId } from "../../src/policy/reach-table.ts";
 import { allTools } from "../../src/tools/all.ts";
 import { someIfRepeated } from "../rounds.ts";
 import type { Workspace } from "../workspace.ts";
@@ -12,9 +12,17 @@ import { commandTools, type ToolName } from "./command-tools.ts";
 import { templateOf } from "./template.ts";
 import { writesOptions } from "./write-port.ts";
 
+/** Entries of the table, and state that the configuration names elsewhere. */
+type Target = ReachId | "state folder" | "state file";
+
+const entryOf = (target: Target): ReachEntry =>
+  REACH[target === "state folder" || target === "state file" ? "state" : target];
+
 /** For every entry of the table: a path that is there, and one that would come into being. */
-const TARGETS: Readonly<Record<ReachId, { readonly existing: string; readonly fresh: string }>> = {
+const TARGETS: Readonly<Record<Target, { readonly existing: string; readonly fresh: string }>> = {
   state: { existing: ".llmc/planted", fresh: ".llmc/new" },
+  "state folder": { existing: "knowledge/kb.db", fresh: "knowledge/new" },
+  "state file": { existing: "tape.json", fresh: "tapes/new.json" },
   user: { existing: "home/llmc/key", fresh: "home/llmc/new" },
   pending: {
     existing: ".llmc-tmp-0123456789abcdef01234567",
@@ -28,14 +36,17 @@ const TARGETS: Readonly<Record<ReachId, { readonly existing: string; readonly fr
   startup: { existing: ".vscode/tasks.json", fresh: "sub/.idea/run.xml" },
   secret: { existing: ".env", fresh: "sub/.env" },
 };
-const IDS = Object.keys(TARGETS) as ReachId[];
+const IDS = Object.keys(TARGETS) as Target[];
 
 /** Secrets lie inside everything else that commands may only read, and so do files beside them. */
 const BESIDE_SECRETS = ["program/src/deep", "modules/lib", "model/onnx", ".vscode/inner", ".git/hooks/inner"];
 
 const SECRET = "the secret of this matrix";
 
+const STATE = { stateFolders: () => ["knowledge"], stateFiles: () => ["tape.json", "tapes/new.json"] };
+
 const RULES = {
+  ...STATE,
   obeyedPaths: () => ({
     user: ["home/llmc"],
     program: ["program"],
@@ -119,7 +130,7 @@ test("REQ-D16 FAIL-J13 every tool that writes or executes, and every entry of th
     .filter(({ effect }) => effect === "write" || effect === "execute")
     .map(({ name }) => name);
   expect([...Object.keys(FILE_TOOLS), ...Object.keys(COMMAND_TOOLS)].toSorted()).toEqual(writers.toSorted());
-  expect(IDS.toSorted()).toEqual((Object.keys(REACH) as ReachId[]).toSorted());
+  expect(new Set(IDS.map(entryOf))).toEqual(new Set(Object.values(REACH)));
 });
 
 describe("REQ-D16 REQ-D24 FAIL-J3 file tools × entries", () => {
@@ -134,7 +145,7 @@ describe("REQ-D16 REQ-D24 FAIL-J3 file tools × entries", () => {
           () => "done",
           () => "refused",
         );
-        const may = REACH[id].write.includes("tools");
+        const may = entryOf(id).write.includes("tools");
         expect([outcome, contentOf(workspace, existing) === before]).toEqual(
           may ? ["done", false] : ["refused", true],
         );
@@ -146,7 +157,7 @@ describe("REQ-D16 REQ-D24 FAIL-J3 file tools × entries", () => {
           () => "done",
           () => "refused",
         );
-        const { write, create: may = write } = REACH[id];
+        const { write, create: may = write } = entryOf(id);
         expect(outcome).toBe(may.includes("tools") ? "done" : "refused");
         if (outcome === "refused") expect(existsSync(join(workspace.root, fresh))).toBe(false);
       }
@@ -200,6 +211,7 @@ describe.each(settings)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J3 commands × entries in 
       allowlist: ["python3", process.execPath],
       powers: [],
       denylist: RULES.denylist(),
+      ...STATE,
       obeyedPaths: RULES.obeyedPaths,
       startup: RULES.startup(),
     });
@@ -218,7 +230,7 @@ describe.each(settings)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J3 commands × entries in 
     for (const id of IDS) {
       // A file that is being written bears a name that nobody can guess.
       if (id === "pending") continue;
-      const { write, create = write } = REACH[id];
+      const { write, create = write } = entryOf(id);
       // Nothing holds an interpreter on the plain tier: SECURITY.md says so.
       if (isHeld && !write.includes("commands"))
         expect(contentOf(workspace, TARGETS[id].existing), id).toBe(before.get(id));
@@ -239,11 +251,12 @@ describe("REQ-D16 REQ-D23 FAIL-J3 redirections × entries: they read as the file
       allowlist: ["cat"],
       powers: [],
       denylist: RULES.denylist(),
+      ...STATE,
       obeyedPaths: RULES.obeyedPaths,
       startup: RULES.startup(),
     });
     const { existing, fresh } = TARGETS[id];
-    const { read, write, create = write } = REACH[id];
+    const { read, write, create = write } = entryOf(id);
     const attempt = (line: string): Promise<string> =>
       commands.use("run_cmd", line).then(
         () => "done",

@@ -24,7 +24,8 @@ const indexOf = (families: ReadonlyMap<string, readonly StubTool[]>): string => 
         .join("")}`,
   );
   return `# Tools that programs can call
-In execute_code: \`await tools.NAME({...})\`, in Python \`await tools.NAME(key=...)\`; both return the structured result.
+In execute_code: \`await tools.NAME({...})\`, in Python \`await tools.NAME(key=...)\`; both return the structured result:
+data and meta, but linux_*, kb_* and admin_* return their fields (hits …) without data.
 A failure throws ToolError {code, message, retryable}. What else a program has: typescript/globals.d.ts, python/globals.pyi.
 
 ${parts.join("\n")}`;

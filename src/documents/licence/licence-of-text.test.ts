@@ -55,6 +55,13 @@ test.each([
   expect(readFactFile(name, text)).toEqual(facts);
 });
 
+test("FAIL-F5: a manifest is read in the time of its length, whatever stands in place of a licence", () => {
+  for (const licence of ["*/".repeat(128_000), "'".repeat(250_000), `MIT${" ".repeat(250_000)}x`]) {
+    const text = JSON.stringify({ version: `1${" ".repeat(1000)}`, license: `${licence}\n` });
+    expect(readFactFile("package.json", text)).toEqual({ licence: undefined, version: "1" });
+  }
+});
+
 test("files that say nothing are not read", () => {
   expect(
     ["README.md", "licenses.ts", "constructor", "toString", "COPYING", "LICENCE.txt"].filter(isFactFile),

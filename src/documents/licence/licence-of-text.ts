@@ -6,10 +6,18 @@ const SPDX_HEADER = /SPDX-License-Identifier:[ \t]*([^\r\n]{1,300})/i;
 /** Identifiers of SPDX, joined by AND, OR and WITH. */
 const EXPRESSION = /^\(*[A-Za-z0-9][\w.+-]*\)*(?: (?:AND|OR|WITH) \(*[A-Za-z0-9][\w.+-]*\)*)*$/;
 
+/** What ends the comment in which an expression stands. */
+const COMMENT_ENDS = ["*/", "-->", "#}", "*)", '"""', "'"];
+/** No expression and the comment around it is longer. A manifest may hold anything in its place. */
+const MAX_STATEMENT_CHARS = 300;
+
 /** An SPDX expression, or undefined where it is not the shape of one. */
 export const spdxExpression = (text: string): string | undefined => {
-  const cut = text
-    .replace(/(?:\*\/|-->|#}|\*\)|"""|').*$/, "")
+  const stated = text.slice(0, MAX_STATEMENT_CHARS);
+  const ends = COMMENT_ENDS.map((mark) => stated.indexOf(mark)).filter((at) => at >= 0);
+  if (ends.length === 0 && text.length > MAX_STATEMENT_CHARS) return undefined;
+  const cut = stated
+    .slice(0, Math.min(stated.length, ...ends))
     .replace(/\s+/g, " ")
     .trim();
   return cut.length <= MAX_EXPRESSION_CHARS && EXPRESSION.test(cut) ? cut : undefined;

@@ -9,8 +9,11 @@ export interface ProjectFacts {
 
 const VERSION = /^v?(\d+(?:\.\d+){0,3}[\w.+-]{0,60})$/;
 
+/** White space around it included: longer ones are cut, and then are none. */
+const MAX_VERSION_CHARS = 200;
+
 const versionOf = (value: unknown): string | undefined =>
-  typeof value === "string" ? VERSION.exec(value.trim())?.[1] : undefined;
+  typeof value === "string" ? VERSION.exec(value.slice(0, MAX_VERSION_CHARS).trim())?.[1] : undefined;
 
 const licenceOf = (value: unknown): string | undefined => {
   const text = isRecord(value) ? (value["type"] ?? value["text"]) : value;

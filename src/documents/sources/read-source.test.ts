@@ -232,6 +232,30 @@ describe("REQ-K1 a git repository", () => {
     await expect(itemsOf(`git+${join(root, "pointer")}`)).rejects.toMatchObject({ code: "invalid_args" });
   });
 
+  test("FAIL-D7: a few objects that unfold to millions of files are said to be too many", async () => {
+    const bomb = join(root, "bomb");
+    execFileSync("git", ["init", "-q", bomb]);
+    const ask = (input: string, ...args: readonly string[]): string =>
+      execFileSync("git", ["-C", bomb, "-c", "user.name=T", "-c", "user.email=t@example.org", ...args], {
+        input,
+      })
+        .toString()
+        .trim();
+    const blob = ask("text", "hash-object", "-w", "--stdin");
+    const treeOf = (entry: string): string =>
+      ask(
+        Array.from({ length: 100 }, (_, at) => `${entry}\t${"x".repeat(200)}${at + 100}.md\n`).join(""),
+        "mktree",
+      );
+    let tree = treeOf(`100644 blob ${blob}`);
+    for (let level = 0; level < 2; level++) tree = treeOf(`040000 tree ${tree}`);
+    ask("", "update-ref", "HEAD", ask("", "commit-tree", tree, "-m", "x"));
+    await expect(itemsOf(`git+${bomb}`)).rejects.toMatchObject({
+      code: "file_too_large",
+      message: "The commit has more files than can be listed.",
+    });
+  });
+
   test("remote repositories need a network, and one of http or https", async () => {
     for (const source of ["git+https://example.org/x.git", "https://example.org/x.git", "git+ext::sh"])
       await expect(itemsOf(source)).rejects.toMatchObject({ code: "egress_denied" });
@@ -285,10 +309,21 @@ describe("REQ-K1 sitemaps and pages", () => {
       "/latin.xml": () => `<urlset>${locations(`${origin}/caf%E9`, `${origin}/b.md`)}</urlset>`,
       "/caf%E9": () => "C",
       "/large": () => "x".repeat(20_000),
+      "/elsewhere.xml": () =>
+        `<sitemapindex>${locations(`${origin}/e1.xml`, `${origin}/e2.xml`)}</sitemapindex>`,
+      ...Object.fromEntries(
+        ["e1", "e2"].map((name) => [
+          `/${name}.xml`,
+          () =>
+            `<urlset>${locations(`${origin}/b.md`, ...Array.from({ length: 3000 }, (_, at) => `http://${name}.example.org/${at}`))}</urlset>`,
+        ]),
+      ),
+      "/twice.xml": () => `<urlset>${locations(`${origin}/moved`, `${origin}/b.md`)}</urlset>`,
     };
     server = createServer((request, response) => {
       const page = pages[request.url ?? ""];
-      if (page === undefined) response.writeHead(404).end();
+      if (request.url === "/moved") response.writeHead(301, { location: "/b.md" }).end();
+      else if (page === undefined) response.writeHead(404).end();
       else response.writeHead(200, { "content-type": "text/html" }).end(page());
     });
     await new Promise<void>((resolve) => {
@@ -329,6 +364,24 @@ describe("REQ-K1 sitemaps and pages", () => {
       { kind: "document", name: "caf%E9", url: `${origin}/caf%E9` },
       { kind: "document", name: "b.md" },
     ]);
+  });
+
+  test("FAIL-D7 FAIL-G5: of pages elsewhere a hundred are named, and the addresses of all sitemaps are counted together", async () => {
+    const items = await itemsOf(`${origin}/elsewhere.xml`, { network, maxDocuments: 10_000 });
+    expect(items).toHaveLength(102);
+    expect(items.at(-1)).toMatchObject({
+      kind: "failure",
+      error: { message: expect.stringContaining("names 5900 more pages of other hosts") },
+    });
+    expect(items.some((item) => item.kind === "failure" && item.isIncomplete === true)).toBe(false);
+    const few = await itemsOf(`${origin}/elsewhere.xml`, { network, maxDocuments: 1 });
+    expect(few.at(-1)).toMatchObject({ kind: "failure", isIncomplete: true });
+    expect(few.length).toBeLessThan(110);
+  });
+
+  test("two addresses that lead to one page are one document", async () => {
+    const items = await itemsOf(`${origin}/twice.xml`, { network });
+    expect(items).toMatchObject([{ kind: "document", url: `${origin}/b.md` }]);
   });
 
   test("one page alone; a page that is missing is a failure of the source", async () => {

@@ -34,6 +34,19 @@ const documentOf = (id: string, { url, mediaType, bytes }: Download): SourceItem
 const otherHost = (): LlmcError =>
   new LlmcError("egress_denied", "The sitemap names a page of another host, which is not fetched.");
 
+/** Each failure is a row of the store; a site can name millions of pages elsewhere, at no cost to itself. */
+const MAX_NAMED = 100;
+
+const moreElsewhere = (sitemap: string, count: number): SourceItem => ({
+  kind: "failure",
+  id: `${sitemap}#other-hosts`,
+  url: `${sitemap}#other-hosts`,
+  error: new LlmcError(
+    "egress_denied",
+    `The sitemap names ${count} more pages of other hosts, which are not fetched.`,
+  ),
+});
+
 const leftOut = (address: string): SourceItem => ({
   kind: "failure",
   id: address,
@@ -57,27 +70,34 @@ async function* pagesOf(
     { address: first.url, depth: 0, loaded: first },
   ];
   let isCut = false;
+  let elsewhere = 0;
+  // Of all sitemaps together: whoever writes them makes a thousand of them as easily as one.
+  let left = maxAddresses;
   for (const { address: from, depth, loaded } of sitemaps) {
     let sitemap: Sitemap;
     try {
-      sitemap = readSitemap((loaded ?? (await get(from, MAX_SITEMAP_BYTES))).bytes, maxAddresses);
+      sitemap = readSitemap((loaded ?? (await get(from, MAX_SITEMAP_BYTES))).bytes, left);
     } catch (thrown) {
       stopIfAborted(signal);
       yield { kind: "failure", id: from, url: from, error: toSourceError(thrown), isIncomplete: true };
       continue;
     }
     isCut ||= sitemap.isCut;
+    left -= sitemap.addresses.length;
     for (const one of sitemap.addresses) {
       const url = URL.parse(one, from);
       if (url === null || seen.has(url.href)) continue;
       seen.add(url.href);
-      if (url.host !== host) yield { kind: "failure", id: url.href, url: url.href, error: otherHost() };
-      else if (!sitemap.isIndex) yield url;
+      if (url.host !== host) {
+        if (++elsewhere <= MAX_NAMED)
+          yield { kind: "failure", id: url.href, url: url.href, error: otherHost() };
+      } else if (!sitemap.isIndex) yield url;
       else if (depth < MAX_DEPTH && sitemaps.length < MAX_SITEMAPS)
         sitemaps.push({ address: url.href, depth: depth + 1 });
       else isCut = true;
     }
   }
+  if (elsewhere > MAX_NAMED) yield moreElsewhere(first.url, elsewhere - MAX_NAMED);
   if (isCut) yield leftOut(first.url);
 }
 
@@ -98,17 +118,23 @@ export async function* readWeb(
     return;
   }
   let documents = 0;
-  for await (const page of pagesOf(first, get, options.maxDocuments, signal)) {
+  const delivered = new Set<string>();
+  for await (const page of pagesOf(first, get, options.maxDocuments + MAX_SITEMAPS, signal)) {
     stopIfAborted(signal);
     if (!(page instanceof URL)) yield page;
     else if (documents++ >= options.maxDocuments) return yield leftOut(first.url);
-    else
-      yield await get(page.href, options.maxDocumentBytes).then(
+    else {
+      const item = await get(page.href, options.maxDocumentBytes).then(
         (found) => documentOf(page.href, found),
         (thrown: unknown): SourceItem => {
           stopIfAborted(signal);
           return { kind: "failure", id: page.href, url: page.href, error: toSourceError(thrown) };
         },
       );
+      // Two addresses that lead to one page are one document.
+      const address = item.url ?? page.href;
+      if (!delivered.has(address)) yield item;
+      delivered.add(address);
+    }
   }
 }

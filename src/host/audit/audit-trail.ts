@@ -128,6 +128,13 @@ const mayWait = ({ chain, missed, parts }: Trail): boolean => {
   return chain !== undefined && missed === 0 && enabled && !sync;
 };
 
+const REFUSED_WRITES: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS"]);
+
+const hintFor = (code: string): string =>
+  REFUSED_WRITES.has(code)
+    ? `The operator has to make ${RECORDS} and the user's state folder writable (llmc doctor tells which is not), or let calls that only read go on unrecorded: mcp.audit.unaudited_reads = true.`
+    : `The operator has to free space, or make ${RECORDS} and the user's state folder writable.`;
+
 /** What is in the place of the trail's folder is no matter of space: the answer names it, and what to do. */
 const unavailable = (code: string, cause: unknown): LlmcError =>
   exhausted(code, cause) ??
@@ -135,10 +142,7 @@ const unavailable = (code: string, cause: unknown): LlmcError =>
     "audit_unavailable",
     `The audit trail cannot be written (${code}), so what must be recorded is not done.${cause instanceof LlmcError ? ` ${cause.message}` : ""}`,
     {
-      hint:
-        cause instanceof LlmcError && cause.hint !== undefined
-          ? cause.hint
-          : `The operator has to free space, or make ${RECORDS} and the user's state folder writable.`,
+      hint: cause instanceof LlmcError && cause.hint !== undefined ? cause.hint : hintFor(code),
       cause,
     },
   );

@@ -18,7 +18,13 @@ export interface AuditProblem {
   readonly file: string;
   /** Counted from 1; null if it is about the file as a whole. */
   readonly line: number | null;
-  readonly what: Problem["what"] | "missing_file" | "unknown_file" | "not_a_file" | "damaged_head";
+  readonly what:
+    | Problem["what"]
+    | "missing_file"
+    | "unknown_file"
+    | "not_a_file"
+    | "damaged_head"
+    | "not_judged";
   readonly detail: string;
 }
 
@@ -141,6 +147,16 @@ const judgeEnd = (store: AuditStore, head: Head, progress: Progress): Problem | 
   return problem("foreign", `records after ${known.last.seq} of the chain ${chain} were added`);
 };
 
+const lastFile = (store: AuditStore, { chain, part }: Head, { files }: Progress): string =>
+  files.at(-1) ?? fileName(store, chain, part);
+
+const judgeWhole = (store: AuditStore, head: Head, progress: Progress): void => {
+  if (progress.found !== undefined) return;
+  const flaw = judgeEnd(store, head, progress);
+  if (flaw !== undefined)
+    progress.found = { file: lastFile(store, head, progress), line: progress.line + 1, ...flaw };
+};
+
 type Reader = Progress["reader"];
 
 /** Follows the records of a chain that come after a link. */
@@ -159,13 +175,14 @@ export const checkChain = (store: AuditStore, head: Head): CheckedChain => {
     torn: { piece: "", bytes: 0 },
     missing: undefined,
   };
-  readParts(store, head, progress);
-  const { reader, files } = progress;
-  if (progress.found === undefined) {
-    const flaw = judgeEnd(store, head, progress);
-    const file = files.at(-1) ?? fileName(store, head.chain, head.part);
-    if (flaw !== undefined) progress.found = { file, line: progress.line + 1, ...flaw };
+  try {
+    readParts(store, head, progress);
+    judgeWhole(store, head, progress);
+  } catch (error) {
+    // Whoever writes to one chain's file must not keep the other chains from being judged.
+    const detail = `the chain could not be judged: ${error instanceof Error ? error.message : String(error)}`;
+    progress.found ??= { file: lastFile(store, head, progress), line: null, what: "not_judged", detail };
   }
-  const { found, records, vouched, torn } = progress;
+  const { found, records, vouched, torn, files, reader } = progress;
   return { problem: found, records, vouched, files, last: reader.last, tornBytes: torn.bytes };
 };

@@ -29,7 +29,7 @@ const unreadable = (): LlmcError => new LlmcError("permission_denied", "The fold
  */
 export const openFolderTree = async (
   path: string,
-  { denylist, userDirs, maxFiles }: TreeOptions,
+  { denylist, closed, maxFiles }: TreeOptions,
   signal?: AbortSignal,
 ): Promise<SourceTree> => {
   const named = realOf(path);
@@ -38,7 +38,7 @@ export const openFolderTree = async (
     workspace: folder,
     roots: () => [folder],
     denylist: () => denylist,
-    obeyedPaths: () => ({ user: userDirs }),
+    obeyedPaths: () => ({ user: closed }),
   });
   const source = createSourceFiles({ reach, maxFiles });
   const read = async (file: string, maxBytes: number, stop?: AbortSignal): Promise<TreeRead> => {

@@ -12,6 +12,12 @@ import type { SourceTree, TreeFile, TreeOptions } from "./source-tree.ts";
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
 const GIT_MS = 60_000;
 
+/** A few objects can name each other to become millions of files. */
+const tooManyFiles = (): LlmcError =>
+  new LlmcError("file_too_large", "The commit has more files than can be listed.", {
+    hint: "Name a folder that holds what is wanted.",
+  });
+
 /** A name of a commit: it goes to git as an argument. */
 export const REVISION = /^\w[\w./@^~-]{0,200}$/;
 
@@ -77,13 +83,19 @@ export const openGitTree = async (
     const git = await startGit(runner, program, { gitDir, args });
     const parts: Buffer[] = [];
     let bytes = 0;
-    const timer = setTimeout(() => void git.kill(), GIT_MS);
+    let isTooMuch = false;
+    const giveUp = (): void => {
+      isTooMuch = true;
+      void git.kill();
+    };
+    const timer = setTimeout(giveUp, GIT_MS);
     git.onData((chunk) => {
       bytes += chunk.length;
-      if (bytes > MAX_LIST_BYTES) void git.kill();
+      if (bytes > MAX_LIST_BYTES) giveUp();
       else parts.push(chunk);
     });
     const code = await git.ended.finally(() => clearTimeout(timer));
+    if (isTooMuch) throw tooManyFiles();
     return code === 0 ? Buffer.concat(parts) : undefined;
   };
   try {

@@ -25,6 +25,6 @@ export interface TreeOptions {
   /** Globs of names whose content is withheld. */
   readonly denylist: readonly string[];
   /** The user's own folders of llmc. */
-  readonly userDirs: readonly string[];
+  readonly closed: readonly string[];
   readonly maxFiles: number;
 }

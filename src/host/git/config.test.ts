@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isPlainConfig, parseGitConfig, renderGitConfig } from "./config.ts";
+import { isPlainConfig, MAX_SETTINGS, parseGitConfig, renderGitConfig } from "./config.ts";
 
 test("REQ-D24: settings that are written are read again as they were", () => {
   const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}$/);
@@ -60,5 +60,16 @@ describe("REQ-D24: git's configuration as git reads it", () => {
     ["[extensions]\n\tworktreeConfig = true\n", false],
   ])("plain or not: %j", (source, isPlain) => {
     expect(isPlainConfig(parseGitConfig(source) ?? [])).toBe(isPlain);
+  });
+
+  test("FAIL-J6 as many settings as people have are read in their order, and more are refused with the reason", () => {
+    const lines = (count: number): string =>
+      Array.from({ length: count }, (_line, at) => `[filter "f${at}"] clean =     x${" ".repeat(20)}\n`).join(
+        "",
+      );
+    const keys = keysOf(lines(MAX_SETTINGS));
+    expect(keys).toHaveLength(MAX_SETTINGS);
+    expect(keys?.at(-1)).toBe(`filter.f${MAX_SETTINGS - 1}.clean=x`);
+    expect(() => parseGitConfig(lines(MAX_SETTINGS + 1))).toThrow(/more than 20000 settings/);
   });
 });

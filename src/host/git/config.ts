@@ -1,20 +1,44 @@
+import { LlmcError } from "../../base/error.ts";
+
 /** One setting of a git configuration file, its key in git's canonical form: `section.sub.name`, section and name in lower case. */
 export interface GitSetting {
   readonly key: string;
   readonly value: string;
 }
 
-const SECTION = /^\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]/;
-const NAME = /^([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)/;
+const BLANK = /(?:\s+|[#;][^\n]*)/y;
+const SECTION = /\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]/y;
+const NAME = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:(=)[ \t]*|(?=[#;\r\n]|$))/y;
+
+const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | undefined => {
+  pattern.lastIndex = at;
+  return pattern.exec(text) ?? undefined;
+};
+
+/**
+ * More than people have, with three settings for each of thousands of branches. Every one of them is judged before each
+ * command.
+ */
+export const MAX_SETTINGS = 20_000;
+
+const refuseTooMany = (): LlmcError =>
+  new LlmcError(
+    "forbidden",
+    `Nothing is run or changed here: a configuration of git holds more than ${MAX_SETTINGS} settings, and as many cannot be checked.`,
+    { hint: "The user can look at that configuration and shorten it, or run git by hand." },
+  );
 
 /** A value up to its comment or line end, with quotes and escapes resolved; undefined where it is malformed. */
-const readValue = (text: string): readonly [value: string, length: number] | undefined => {
+const readValue = (
+  text: string,
+  from: number,
+): { readonly value: string; readonly end: number } | undefined => {
   let value = "";
   let kept = 0;
   let isQuoted = false;
-  for (let at = 0; at <= text.length; at++) {
+  for (let at = from; at <= text.length; at++) {
     const letter = text[at] ?? "\n";
-    if (letter === "\n") return isQuoted ? undefined : [value.slice(0, kept), at];
+    if (letter === "\n") return isQuoted ? undefined : { value: value.slice(0, kept), end: at };
     if (letter === "\\") {
       const next = text[++at];
       if (next === "\r" && text[at + 1] === "\n") at++;
@@ -28,7 +52,7 @@ const readValue = (text: string): readonly [value: string, length: number] | und
       kept = value.length;
     } else if ((letter === "#" || letter === ";") && !isQuoted) {
       const end = text.indexOf("\n", at);
-      return [value.slice(0, kept), end < 0 ? text.length : end];
+      return { value: value.slice(0, kept), end: end < 0 ? text.length : end };
     } else {
       value += letter;
       if (isQuoted || !/\s/.test(letter)) kept = value.length;
@@ -44,36 +68,40 @@ const readValue = (text: string): readonly [value: string, length: number] | und
  */
 const UNCLEAR = /^(?![ \t]*[#;]).*(?:[^\S \t\r\n]|[\p{Cc}--[\t\r\n]])/mv;
 
-/** The settings of a configuration file; undefined where git would not read it either, or we are not sure how. */
+/**
+ * The settings of a configuration file; undefined where git would not read it either, or we are not sure how. Throws where
+ * there are too many.
+ */
 export const parseGitConfig = (source: string): readonly GitSetting[] | undefined => {
   if (UNCLEAR.test(source)) return undefined;
   const settings: GitSetting[] = [];
   let section: string | undefined;
-  let rest = source.replace(/^\uFEFF/, "");
-  while (rest !== "") {
-    const blank = /^(?:\s+|[#;][^\n]*)/.exec(rest);
-    if (blank !== null) {
-      rest = rest.slice(blank[0].length);
-      continue;
-    }
-    const head = SECTION.exec(rest);
-    if (head !== null) {
-      const [whole, name = "", sub] = head;
+  const text = source.replace(/^\uFEFF/, "");
+  let at = 0;
+  while (at < text.length) {
+    const blank = matchAt(BLANK, text, at);
+    const head = blank === undefined ? matchAt(SECTION, text, at) : undefined;
+    if (head !== undefined) {
+      const [, name = "", sub] = head;
       section =
         sub === undefined ? name.toLowerCase() : `${name.toLowerCase()}.${sub.replace(/\\(.)/g, "$1")}`;
-      rest = rest.slice(whole.length);
+    }
+    const skipped = blank ?? head;
+    if (skipped !== undefined) {
+      at += skipped[0].length;
       continue;
     }
-    const named = NAME.exec(rest);
-    if (named === null || section === undefined) return undefined;
+    const named = matchAt(NAME, text, at);
+    if (named === undefined || section === undefined) return undefined;
     const [whole, name = "", equals] = named;
-    const afterName = rest.slice(whole.length);
-    if (equals === "" && !/^(?:[#;\r\n]|$)/.test(afterName)) return undefined;
-    const read = readValue(equals === "" ? afterName : afterName.replace(/^[ \t]+/, ""));
+    const read = readValue(text, at + whole.length);
     if (read === undefined) return undefined;
-    const skipped = equals === "" ? 0 : afterName.length - afterName.replace(/^[ \t]+/, "").length;
-    settings.push({ key: `${section}.${name.toLowerCase()}`, value: equals === "" ? "true" : read[0] });
-    rest = afterName.slice(skipped + read[1]);
+    if (settings.length === MAX_SETTINGS) throw refuseTooMany();
+    settings.push({
+      key: `${section}.${name.toLowerCase()}`,
+      value: equals === undefined ? "true" : read.value,
+    });
+    at = read.end;
   }
   return settings;
 };

@@ -1,21 +1,16 @@
 import { isUtf8 } from "node:buffer";
-import { lstatSync, realpathSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { type ReadLimits, readOwnFile } from "../own-files/read-own-file.ts";
 import { type GitSetting, parseGitConfig } from "./config.ts";
+import { MISSING, readObeyedText } from "./obeyed-files.ts";
 
 export const MAX_CONFIG_BYTES = 1024 * 1024;
 
-export const realOf = (path: string): string | undefined => {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return undefined;
-  }
-};
-
-/** The content of a regular file of at most `maxBytes`; undefined for anything else, and it never blocks. */
+/**
+ * The content of a regular file of at most `maxBytes`; undefined for anything else, and it never blocks. For content that
+ * only shows or proves something: where nothing there means that something is allowed, `readObeyed` is asked.
+ */
 export const readSmallFile = (
   path: string,
   maxBytes: number,
@@ -38,39 +33,32 @@ export const readText = (
   return bytes === undefined || !isUtf8(bytes) ? undefined : bytes.toString();
 };
 
-export const exists = (path: string): boolean => {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    // A part of the path is a file, so nothing is there.
-    return false;
-  }
-};
-
 export const refusedRepository = (
   why: string,
   hint = "The operator can add that folder to mcp.tools.allowed_roots, or run git by hand.",
 ): LlmcError => new LlmcError("forbidden", `git is not run in this repository: ${why}.`, { hint });
 
-/** Settings that git reads of one git directory, by file; undefined for a file that it would not read as we do. */
+/** Settings that git reads of one git directory. Throws for a file that git would not read as we do. */
 export const settingsByFile = (
   dir: string,
-): readonly { readonly name: string; readonly settings: readonly GitSetting[] | undefined }[] =>
-  ["config", "config.worktree"]
-    .filter((name) => exists(posix.join(dir, name)))
-    .map((name) => {
-      const text = readText(posix.join(dir, name), MAX_CONFIG_BYTES);
-      return { name, settings: text === undefined ? undefined : parseGitConfig(text) };
-    });
+): readonly { readonly name: string; readonly settings: readonly GitSetting[] }[] =>
+  ["config", "config.worktree"].flatMap((name) => {
+    const text = readObeyedText(posix.join(dir, name), MAX_CONFIG_BYTES);
+    if (text === MISSING) return [];
+    const settings = parseGitConfig(text);
+    if (settings === undefined) throw refusedRepository(`its ${name} cannot be read`);
+    return [{ name, settings }];
+  });
 
 export const isInclude = ({ key }: GitSetting): boolean => /^include(if\..*)?\.path$/s.test(key);
 
 /** Undefined where we cannot be sure of the settings: unreadable, or with more elsewhere. */
 export const settingsOf = (dir: string): readonly GitSetting[] | undefined => {
-  const all: GitSetting[] = [];
-  for (const { settings } of settingsByFile(dir)) {
-    if (settings === undefined || settings.some(isInclude)) return undefined;
-    all.push(...settings);
+  try {
+    const all = settingsByFile(dir).flatMap(({ settings }) => settings);
+    return all.some(isInclude) ? undefined : all;
+  } catch (thrown) {
+    if (thrown instanceof LlmcError) return undefined;
+    throw thrown;
   }
-  return all;
 };

@@ -1,7 +1,6 @@
 import { lstatSync, readlinkSync, type Stats } from "node:fs";
 import { posix } from "node:path";
-import { LlmcError } from "../../base/error.ts";
-import { quoteForMessage } from "../../base/text.ts";
+import { isNothing, MISSING, type Missing, obeyedEntry, unfollowable } from "./obeyed-files.ts";
 
 const MAX_LINKS = 40;
 /** Longer than any path that a system call takes. */
@@ -10,27 +9,17 @@ const MAX_TARGET_CHARS = 4096;
 /** Longer than any name of a file. */
 const MAX_NAME_CHARS = 255;
 
-export const entryAt = (path: string): Stats | undefined => {
+/** What is at a path itself, whoever asked for it; "closed" where that cannot be known. */
+export const entryAt = (path: string): Stats | Missing | "closed" => {
   // A system call that fails takes ten times as long, and arguments are mostly no paths.
-  if (path.length > MAX_TARGET_CHARS || path.length - path.lastIndexOf("/") > MAX_NAME_CHARS + 1)
-    return undefined;
+  if (path.length - path.lastIndexOf("/") > MAX_NAME_CHARS + 1) return MISSING;
+  if (path.length > MAX_TARGET_CHARS) return "closed";
   try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    // Closed to us, or too long: what is there cannot be known.
-    return undefined;
+    return lstatSync(path, { throwIfNoEntry: false }) ?? MISSING;
+  } catch (error) {
+    return isNothing(error, path) ? MISSING : "closed";
   }
 };
-
-/** What git would obey cannot be known, so nothing may change that it might be. */
-export const unfollowable = (path: string): LlmcError =>
-  new LlmcError(
-    "forbidden",
-    `Nothing is changed here: ${quoteForMessage(path)} is obeyed by git or another program of the user, and leads where it cannot be followed.`,
-    {
-      hint: "The user can remove that link or setting, or the operator can take its folder out of mcp.tools.allowed_roots.",
-    },
-  );
 
 /** Such a path means something else to every process. */
 const OF_THE_PROCESS = /^\/(proc|dev)\/(?!null$)/;
@@ -58,8 +47,8 @@ interface Followed {
 interface WalkOptions {
   /** A real path, which the path is relative to. */
   readonly from?: string;
-  /** Called at every part of the path and of the links on the way. */
-  readonly onStep?: (steps: number) => void;
+  /** Called before each question to the system, with the path that it is about. */
+  readonly onQuestion?: (path: string) => void;
 }
 
 /**
@@ -70,22 +59,29 @@ interface WalkOptions {
 export const follow = (
   path: string,
   allowed: "steady link" | "any link" = "steady link",
-  { from = "/", onStep }: WalkOptions = {},
+  { from = "/", onQuestion }: WalkOptions = {},
 ): Followed => {
   const links: string[] = [];
   let here = path.startsWith("/") ? "/" : from;
   const parts = path.split("/").reverse();
   while (parts.length > 0) {
     const part = parts.pop() as string;
-    onStep?.(1);
     if (part === "" || part === ".") continue;
-    const next = posix.join(here, part);
+    // What is above a folder that was reached is a folder, too.
+    if (part === "..") {
+      here = posix.dirname(here);
+      continue;
+    }
+    const next = here === "/" ? `/${part}` : `${here}/${part}`;
+    onQuestion?.(next);
     if (OF_THE_PROCESS.test(next)) throw unfollowable(path);
-    const found = entryAt(next);
-    if (found === undefined || (found.isSymbolicLink() && links.length >= MAX_LINKS)) {
+    const entry = allowed === "steady link" ? obeyedEntry(next) : entryAt(next);
+    // What is closed to us is closed to a command that is given its path, too.
+    const found = entry === "closed" ? MISSING : entry;
+    if (found === MISSING || (found.isSymbolicLink() && links.length >= MAX_LINKS)) {
       const whole = posix.join(next, ...parts.reverse());
       // Whoever wants to make it has to make its first missing part.
-      return { target: whole.length > MAX_TARGET_CHARS ? next : whole, exists: found !== undefined, links };
+      return { target: whole.length > MAX_TARGET_CHARS ? next : whole, exists: found !== MISSING, links };
     }
     if (!found.isSymbolicLink()) here = next;
     else {

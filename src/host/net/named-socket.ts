@@ -11,6 +11,9 @@ const MAX_PATH_BYTES = 107;
 const refuse = (path: string, why: string, hint: string): LlmcError =>
   new LlmcError("config_invalid", `The socket ${path} cannot be used: ${why}.`, { hint });
 
+/** Where the token of a socket lies. */
+export const tokenFileOf = (socket: string): string => `${socket}.token`;
+
 /** Others may neither replace the socket nor the token beside it. */
 const checkFolder = (path: string): void => {
   const folder = dirname(path);
@@ -62,11 +65,11 @@ const checkName = async (path: string): Promise<void> => {
 export const linkByName = async (path: string, target: string): Promise<() => void> => {
   await checkName(path);
   const remove = (): void => {
-    for (const file of [path, `${path}.token`]) rmSync(file, { force: true });
+    for (const file of [path, tokenFileOf(path)]) rmSync(file, { force: true });
   };
   remove();
   symlinkSync(target, path);
-  symlinkSync(`${target}.token`, `${path}.token`);
+  symlinkSync(tokenFileOf(target), tokenFileOf(path));
   return remove;
 };
 
@@ -76,7 +79,7 @@ export const linkByName = async (path: string, target: string): Promise<() => vo
  */
 export const listenByName = async (server: Server, path: string, token: string): Promise<() => void> => {
   await checkName(path);
-  const tokenFile = `${path}.token`;
+  const tokenFile = tokenFileOf(path);
   rmSync(tokenFile, { force: true });
   writeFileSync(tokenFile, `${token}\n`, { flag: "wx", mode: 0o600 });
   await listenPrivately(server, path);

@@ -13,6 +13,8 @@ const AND = 0x54; // BPF_ALU | BPF_AND | BPF_K
 export const ALLOW = 0x7fff0000;
 const errno = (code: number): number => 0x00050000 | code;
 export const EPERM = errno(1);
+export const EINVAL = errno(22);
+export const ENOTTY = errno(25);
 export const EACCES = errno(13);
 export const EAFNOSUPPORT = errno(97);
 export const EROFS = errno(30);

@@ -190,6 +190,7 @@ export const SYSTEM_CALLS = {
   semget: [64, 190],
   semop: [65, 193],
   semtimedop: [220, 192],
+  sendmmsg: [307, 269],
   sendmsg: [46, 211],
   sendto: [44, 206],
   set_robust_list: [273, 99],

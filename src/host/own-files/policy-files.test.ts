@@ -9,7 +9,9 @@ test("FAIL-J8 REQ-C5: policies are watched where links lead, and in folders that
   const root = tempWorkspace({ "dotfiles/a.cedar": "1", "other/b.cedar": "1" });
   const at = (path: string): string => join(root, path);
   let calls = 0;
-  onTestFinished(watchPolicyFiles([at("config/policies/*.cedar")], () => void calls++));
+  onTestFinished(
+    watchPolicyFiles({ operators: [at("config/policies/*.cedar")], others: [] }, () => void calls++),
+  );
   const noticed = async (change: () => void): Promise<void> => {
     const before = calls;
     change();

@@ -1,23 +1,32 @@
-import { readdirSync } from "node:fs";
+import { opendirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isMissing } from "../../base/system-error.ts";
-import { readOwnFile } from "./read-own-file.ts";
 import { watchFiles } from "./watch-files.ts";
 
-export interface PolicyText {
-  readonly path: string;
-  readonly text: string;
+/** Absolute patterns, of which the last part may hold `*`, by who fills the folders in which they look. */
+export interface PolicyPatterns {
+  /** Named by the operator, in folders of the operator's. Each of them has limits of its own. */
+  readonly operators: readonly string[];
+  /** All others, such as those that a workspace names or whose folder is in it. They share one budget. */
+  readonly others: readonly string[];
 }
 
-/** A file that is named but cannot be read. */
+/** Something that is named but cannot be read. */
 export interface UnreadablePolicy {
   readonly path: string;
   readonly reason: string;
+  /** Whether it is the operator's. */
+  readonly isOperators: boolean;
 }
 
-/** More than anybody writes by hand. */
+/** More than anybody writes by hand: of one pattern of the operator's, and of all others together. */
 const MAX_FILES = 200;
-const MAX_BYTES = 1024 * 1024;
+
+/** So many entries of folders are compared with the patterns that are not the operator's, some milliseconds at each poll. */
+const MAX_COMPARED = 5000;
+
+const TOO_MANY_FILES = `there are more than ${MAX_FILES} policy files`;
+const TOO_MANY_ENTRIES = `the folders of the workspace's policy patterns hold too many files: up to ${MAX_COMPARED} are compared, each with every pattern`;
 
 /** Whether a name matches a pattern with `*`, in one pass: the pattern may be a workspace's. */
 const matches = (pattern: string, name: string): boolean => {
@@ -38,56 +47,121 @@ const matches = (pattern: string, name: string): boolean => {
 export const isPolicyPattern = (pattern: string, path: string): boolean =>
   dirname(pattern) === dirname(path) && matches(basename(pattern), basename(path));
 
-/** The files that a pattern stands for, in the order of their names. */
-const expand = (pattern: string): readonly string[] => {
-  if (!basename(pattern).includes("*")) return [pattern];
-  return readdirSync(dirname(pattern))
-    .map((entry) => join(dirname(pattern), entry))
-    .filter((path) => isPolicyPattern(pattern, path) && !basename(path).startsWith("."))
-    .toSorted();
-};
-
-/** A folder that does not exist holds no policies; one that cannot be read may, and is reported. */
-const expandAll = (
-  patterns: readonly string[],
-  onUnreadable: (folder: string, error: unknown) => void = () => {},
-): ReadonlySet<string> =>
-  new Set(
-    patterns.flatMap((pattern) => {
-      try {
-        return expand(pattern);
-      } catch (error) {
-        if (!isMissing(error)) onUnreadable(dirname(pattern), error);
-        return [];
-      }
-    }),
-  );
+/** Names in a folder, or why there are none. */
+type Listing = readonly string[] | { readonly reason: string };
 
 const reasonOf = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "cannot be read";
 
-/** Reads every policy file. One that is named and missing is an error: somebody believes it to be in force. */
-export const readPolicyFiles = (
-  patterns: readonly string[],
-): { readonly files: readonly PolicyText[]; readonly unreadable: readonly UnreadablePolicy[] } => {
-  const files: PolicyText[] = [];
-  const unreadable: UnreadablePolicy[] = [];
-  const paths = expandAll(patterns, (path, error) => unreadable.push({ path, reason: reasonOf(error) }));
-  for (const path of paths) {
-    if (files.length >= MAX_FILES) {
-      unreadable.push({ path, reason: `there are more than ${MAX_FILES} policy files` });
-      break;
+const namesIn = (folder: string, max: number): Listing => {
+  const directory = opendirSync(folder, { bufferSize: 1024 });
+  try {
+    const names: string[] = [];
+    for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {
+      if (names.length >= max) return { reason: TOO_MANY_ENTRIES };
+      names.push(entry.name);
     }
-    try {
-      files.push({ path, text: readOwnFile(path, { maxBytes: MAX_BYTES }).toString() });
-    } catch (error) {
-      unreadable.push({ path, reason: isMissing(error) ? "there is no such file" : reasonOf(error) });
-    }
+    return names;
+  } finally {
+    directory.closeSync();
   }
-  return { files, unreadable };
 };
 
+/** A folder that does not exist holds no policies; one that cannot be read may, and is reported. */
+const list = (folder: string, max: number): Listing => {
+  try {
+    return namesIn(folder, max);
+  } catch (error) {
+    return isMissing(error) ? [] : { reason: reasonOf(error) };
+  }
+};
+
+const isWildcard = (pattern: string): boolean => basename(pattern).includes("*");
+
+/** The files that a pattern stands for, in the order of their names. */
+const filesOf = (pattern: string, names: readonly string[]): readonly string[] =>
+  names
+    .filter((name) => !name.startsWith(".") && matches(basename(pattern), name))
+    .map((name) => join(dirname(pattern), name))
+    .toSorted();
+
+export interface FoundPolicies {
+  readonly paths: readonly string[];
+  readonly unreadable: readonly UnreadablePolicy[];
+}
+
+const NOTHING: FoundPolicies = { paths: [], unreadable: [] };
+
+const first = (paths: readonly string[], max: number, isOperators: boolean): FoundPolicies => ({
+  paths: paths.slice(0, max),
+  unreadable: paths.slice(max, max + 1).map((path) => ({ path, reason: TOO_MANY_FILES, isOperators })),
+});
+
+/**
+ * Finds the files of patterns once. Each folder is listed once, and what is not the operator's takes up to a fixed amount of
+ * work, however many patterns there are and whatever lies in their folders: beyond that, one problem is reported.
+ */
+export const createPolicyFinder = () => {
+  const listings = new Map<string, Listing>();
+  // What is left for the patterns that are not the operator's.
+  let comparisons = MAX_COMPARED;
+  let files = MAX_FILES;
+  let isOver = false;
+
+  const listOnce = (folder: string, max: number): Listing => {
+    const listing = listings.get(folder) ?? list(folder, max);
+    listings.set(folder, listing);
+    return listing;
+  };
+
+  const findOperators = (pattern: string): FoundPolicies => {
+    if (!isWildcard(pattern)) return { paths: [pattern], unreadable: [] };
+    const path = dirname(pattern);
+    const listing = listOnce(path, Number.POSITIVE_INFINITY);
+    return "reason" in listing
+      ? { paths: [], unreadable: [{ path, reason: listing.reason, isOperators: true }] }
+      : first(filesOf(pattern, listing), MAX_FILES, true);
+  };
+
+  const stop = (path: string, reason: string): FoundPolicies => {
+    isOver = true;
+    return { paths: [], unreadable: [{ path, reason, isOperators: false }] };
+  };
+
+  const expand = (pattern: string): FoundPolicies => {
+    if (!isWildcard(pattern)) return { paths: [pattern], unreadable: [] };
+    const path = dirname(pattern);
+    // An empty folder and one that cannot be listed are work, too.
+    const listing = listOnce(path, comparisons);
+    comparisons -= "reason" in listing ? 1 : Math.max(1, listing.length);
+    if ("reason" in listing && listing.reason !== TOO_MANY_ENTRIES)
+      return { paths: [], unreadable: [{ path, reason: listing.reason, isOperators: false }] };
+    if ("reason" in listing || comparisons < 0) return stop(pattern, TOO_MANY_ENTRIES);
+    return { paths: filesOf(pattern, listing), unreadable: [] };
+  };
+
+  const findOthers = (pattern: string): FoundPolicies => {
+    if (isOver) return NOTHING;
+    const { paths, unreadable } = expand(pattern);
+    const found = first(paths, files, false);
+    files -= found.paths.length;
+    isOver ||= found.unreadable.length > 0;
+    return { paths: found.paths, unreadable: [...unreadable, ...found.unreadable] };
+  };
+
+  return (pattern: string, isOperators: boolean): FoundPolicies =>
+    isOperators ? findOperators(pattern) : findOthers(pattern);
+};
+
+/** All patterns, the operator's first, as a finder takes them. */
+export const inOrder = ({ operators, others }: PolicyPatterns) => [
+  ...operators.map((pattern) => ({ pattern, isOperators: true })),
+  ...others.map((pattern) => ({ pattern, isOperators: false })),
+];
+
 /** Calls back soon after a policy file has changed, appeared or gone; returns the stop function. */
-export const watchPolicyFiles = (patterns: readonly string[], changed: () => void): (() => void) =>
-  // By pattern: the many files of one leave those of another watched.
-  watchFiles(() => patterns.flatMap((pattern) => [...expandAll([pattern])].slice(0, MAX_FILES)), changed);
+export const watchPolicyFiles = (patterns: PolicyPatterns, changed: () => void): (() => void) =>
+  watchFiles(() => {
+    const find = createPolicyFinder();
+    return inOrder(patterns).flatMap(({ pattern, isOperators }) => find(pattern, isOperators).paths);
+  }, changed);

@@ -30,6 +30,12 @@ export const translate = (error: unknown, requestedPath: string, hint?: string):
         hint: "Its mode or owner would have to change.",
         cause: error,
       });
+    case "EAGAIN":
+      // Only a lease makes opening without waiting fail like this.
+      return new LlmcError("busy", `Another program holds ${quoted} under a lease.`, {
+        hint: "Try again in a moment: the system takes a lease away after 45 seconds.",
+        cause: error,
+      });
     case "ENAMETOOLONG":
       return new LlmcError("path_denied", `${quoted} is too long for this disk.`, { cause: error });
     default:
@@ -105,16 +111,29 @@ const suggest = async (dir: Located, name: string, reach: Reach): Promise<string
   }
 };
 
+/** The folder of a path, or of the folder above it, as the caller wrote it; empty where that is not known. */
+const writtenFolder = (path: string, requestedPath: string, namesBelow: number): string => {
+  let written = posix.join(requestedPath, ".").replace(/\/$/, "");
+  // What is to be made is looked for by its folder.
+  if (!path.endsWith(written)) written = posix.dirname(written);
+  if (!posix.join("/", path).endsWith(posix.join("/", written))) return "";
+  for (let i = 0; i <= namesBelow; i++) written = posix.dirname(written);
+  return written;
+};
+
 const hintFor = async (
   dir: Located,
   missing: readonly string[],
+  path: string,
+  requestedPath: string,
   reach: Reach,
 ): Promise<string | undefined> => {
   const [name = "", ...below] = missing;
-  const meant = await suggest(dir, name, reach);
-  if (meant === undefined) return undefined;
-  const question = `did you mean ${quoteForMessage(meant)}?`;
-  return below.length === 0 ? `D${question.slice(1)}` : `${quoteForMessage(name)} is not there; ${question}`;
+  const found = await suggest(dir, name, reach);
+  if (found === undefined) return undefined;
+  const folder = writtenFolder(path, requestedPath, below.length);
+  const [asked, meant] = [name, found].map((one) => quoteForMessage(posix.join(folder, one)));
+  return below.length === 0 ? `Did you mean ${meant}?` : `${asked} is not there; did you mean ${meant}?`;
 };
 
 const explainAt = async (
@@ -140,7 +159,11 @@ const explainAt = async (
       return await explainAt(target, links + 1, error, requestedPath, reach);
     }
     const isOwnName = links === 0 && systemErrorCode(error) === "ENOENT";
-    return translate(error, requestedPath, isOwnName ? await hintFor(dir, missing, reach) : undefined);
+    return translate(
+      error,
+      requestedPath,
+      isOwnName ? await hintFor(dir, missing, path, requestedPath, reach) : undefined,
+    );
   } finally {
     dir.close();
   }

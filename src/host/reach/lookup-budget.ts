@@ -1,18 +1,28 @@
 import { LlmcError } from "../../base/error.ts";
 
 /**
- * Steps from one part of a path to the next, of everything that is looked up for one command line: about a second of the
+ * What everything costs that is looked up for one command line, in questions about a short path: about a second of the
  * server's thread, in which nobody else is answered.
  */
-const MAX_STEPS = 300_000;
+const MAX_COST = 300_000;
 
-/** Counts what is looked up; throws where it is too much, and again whenever it is asked after that. */
-export type LookupBudget = (steps: number) => void;
+/**
+ * Counts what is looked up; throws where it is too much, and again whenever it is asked after that. Also throws when the call
+ * has ended.
+ */
+export type LookupBudget = (cost: number) => void;
 
-export const createLookupBudget = (): LookupBudget => {
-  let left = MAX_STEPS;
-  return (steps) => {
-    left -= steps;
+/** The kernel goes through a path part by part, about as many characters as this in the time of a short question. */
+const CHARS_PER_QUESTION = 64;
+
+/** What it costs to ask for, or to go through, one path. */
+export const costOfPath = (path: string): number => 1 + Math.floor(path.length / CHARS_PER_QUESTION);
+
+export const createLookupBudget = (signal?: AbortSignal): LookupBudget => {
+  let left = MAX_COST;
+  return (cost) => {
+    signal?.throwIfAborted();
+    left -= cost;
     if (left >= 0) return;
     throw new LlmcError(
       "invalid_args",

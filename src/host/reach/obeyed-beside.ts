@@ -1,5 +1,6 @@
 import { follow } from "../git/follow-path.ts";
-import { createObeyedBudget, obeyedElsewhere } from "../git/obeyed-elsewhere.ts";
+import { obeyedElsewhere } from "../git/obeyed-elsewhere.ts";
+import { refuseOwnClosed } from "./closed-folders.ts";
 
 /** What the last scan saw that leads to obeyed files elsewhere. */
 export interface SeenEntries {
@@ -7,6 +8,8 @@ export interface SeenEntries {
   readonly repositories: readonly string[];
   /** Links that have the name of a configuration file. */
   readonly configLinks: readonly string[];
+  /** Folders that could not be looked into. */
+  readonly closed: readonly string[];
 }
 
 /** What repositories include is asked again after this long: nobody but the user changes their configuration. */
@@ -21,7 +24,7 @@ const targetsOf = (link: string): readonly string[] => {
 };
 
 export const createObeyedBeside = () => {
-  let seen: SeenEntries = { repositories: [], configLinks: [] };
+  let seen: SeenEntries = { repositories: [], configLinks: [], closed: [] };
   let asked: { readonly atMs: number; readonly paths: readonly string[] } | undefined;
   return {
     /** What the last scan found. */
@@ -34,9 +37,8 @@ export const createObeyedBeside = () => {
     paths: (): readonly string[] => {
       const nowMs = performance.now();
       if (asked !== undefined && nowMs - asked.atMs < FRESH_MS) return asked.paths;
-      const spend = createObeyedBudget();
-      const ofGit = seen.repositories
-        .flatMap((entry) => obeyedElsewhere(entry, spend))
+      refuseOwnClosed(seen.closed);
+      const ofGit = obeyedElsewhere(seen.repositories)
         .filter(({ kind }) => kind !== "hooks")
         .map(({ name }) => name);
       asked = { atMs: nowMs, paths: [...new Set([...ofGit, ...seen.configLinks.flatMap(targetsOf)])] };

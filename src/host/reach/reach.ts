@@ -1,10 +1,11 @@
-import { lstatSync, type Stats } from "node:fs";
+import type { Stats } from "node:fs";
 import { posix } from "node:path";
 import { CONFIG_FILE } from "../../base/paths.ts";
 import { compileDenylist, type Denylist, leadingFolders } from "../../policy/denylist.ts";
 import { isInOtherRepository } from "../../policy/other-repositories.ts";
 import {
   insideRoots,
+  isState,
   judgeReal,
   judgeWritten,
   nameBeforeRefusal,
@@ -21,7 +22,9 @@ import {
   type Seen,
 } from "../../policy/reach.ts";
 import { NO_OBEYED_PATHS, type ObeyedId, type ObeyedPaths } from "../../policy/reach-table.ts";
+import { entryAt } from "../git/follow-path.ts";
 import { obeyedElsewhere, upFrom } from "../git/obeyed-elsewhere.ts";
+import { MISSING } from "../git/obeyed-files.ts";
 import { createLinkBudget, namesLeadingInto } from "../own-files/names-leading-into.ts";
 import { namesLeadingTo } from "../own-files/names-leading-to.ts";
 import { realOrFuture } from "../own-files/real-or-future.ts";
@@ -45,8 +48,11 @@ export interface ReachOptions {
   readonly granted?: GrantedPaths;
   /** Globs of names whose content is withheld. */
   readonly denylist: () => readonly string[];
+  /** What holds state of the server outside its state folder; relative to the workspace or absolute. */
+  readonly stateFolders?: () => readonly string[];
+  readonly stateFiles?: () => readonly string[];
   /** Files and folders that are obeyed, by entry of the table; relative to the workspace or absolute. */
-  readonly obeyedPaths?: () => Partial<ObeyedPaths>;
+  readonly obeyedPaths?: () => Partial<Omit<ObeyedPaths, "state">>;
   /** Folders of modules that the workspace asks for and is not trusted with: protected, but nothing in them is obeyed. */
   readonly waitingModules?: () => readonly string[];
   /** Globs of start-up files. */
@@ -115,14 +121,9 @@ export interface CallerReach extends Pick<ReachOptions, "workspace"> {
 const PART_OF_NAME = /^(?:\*\*\/)?\*\p{Letter}+\*$/u;
 
 const entryKind: ReachRules["entryKind"] = (path) => {
-  let found: Stats | undefined;
-  try {
-    found = lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    // A part of the path is a file, or closed to us: nothing is there that git could find.
-    return undefined;
-  }
-  if (found === undefined) return undefined;
+  const found = entryAt(path);
+  if (found === MISSING) return undefined;
+  if (found === "closed") return found;
   if (found.isFile()) return "file";
   if (found.isDirectory()) return "directory";
   return found.isSymbolicLink() ? "link" : "other";
@@ -137,9 +138,7 @@ const createGitConfiguration = (
   const includedBy = (top: string): readonly string[] => {
     const before = known.get(top);
     if (before !== undefined) return before;
-    const entry = posix.join(top, ".git");
-    const found = entryKind(entry) === undefined ? [] : obeyedElsewhere(entry);
-    const files = found
+    const files = obeyedElsewhere([posix.join(top, ".git")])
       .filter(({ kind }) => kind !== "hooks")
       .map(({ name }) => name)
       .filter((path) => insideRoots(path, roots));
@@ -158,10 +157,11 @@ const HOLDS_LINKS: ReadonlySet<ObeyedId> = new Set(["config", "modules", "models
 
 /** What is obeyed, with every name that leads there. */
 const obeyedPathsFor = (
-  options: Pick<ReachOptions, "obeyedPaths" | "waitingModules">,
+  options: Pick<ReachOptions, "stateFolders" | "stateFiles" | "obeyedPaths" | "waitingModules">,
   { workspace }: PathRules,
 ): ObeyedPaths => {
-  const given = { ...NO_OBEYED_PATHS, ...options.obeyedPaths?.() };
+  const state = [...(options.stateFolders?.() ?? []), ...(options.stateFiles?.() ?? [])];
+  const given = { ...NO_OBEYED_PATHS, ...options.obeyedPaths?.(), state };
   const spend = createLinkBudget();
   const absolute = (path: string): string => posix.resolve(workspace, path);
   const namesOf = (paths: readonly string[]): readonly string[] =>
@@ -183,21 +183,27 @@ const obeyedPathsFor = (
   return Object.fromEntries(entries) as Record<ObeyedId, readonly string[]>;
 };
 
-const noGlobs = (): readonly string[] => [];
+const noPaths = (): readonly string[] => [];
 
 export const createReach = (options: ReachOptions): CallerReach => {
   const userDirs = (): readonly string[] =>
     (options.obeyedPaths?.().user ?? []).map((path) => posix.resolve(options.workspace, path));
   const currentRules = createPathRules(options.workspace, options.roots, userDirs, options.granted?.paths);
+  const placed = (paths: readonly string[]): readonly string[] => {
+    const absolute = paths.map((path) => posix.resolve(options.workspace, path));
+    return absolute.filter((path) => !isState(path)).flatMap((path) => [path, realOrFuture(path)]);
+  };
+  const currentFiles = cacheByList(options.stateFiles ?? noPaths, placed);
+  const currentFolders = cacheByList(options.stateFolders ?? noPaths, placed);
   const currentDenylist = cacheByList(options.denylist, compileDenylist);
   const currentSecrets = cacheByList(options.denylist, (globs) =>
     compileDenylist(globs.filter((glob) => !PART_OF_NAME.test(glob))),
   );
-  const currentStartup = cacheByList(options.startup ?? noGlobs, compileDenylist);
-  const currentGit = cacheByList(options.gitDirectories ?? noGlobs, (paths) =>
+  const currentStartup = cacheByList(options.startup ?? noPaths, compileDenylist);
+  const currentGit = cacheByList(options.gitDirectories ?? noPaths, (paths) =>
     paths.map((path) => realOrFuture(posix.resolve(options.workspace, path))),
   );
-  const currentAbove = cacheByList(options.startup ?? noGlobs, (globs) =>
+  const currentAbove = cacheByList(options.startup ?? noPaths, (globs) =>
     compileDenylist(leadingFolders(globs)),
   );
   const locate = options.locate ?? (canLocateByDescriptor() ? createLocateByDescriptor() : locateByName);
@@ -226,6 +232,8 @@ export const createReach = (options: ReachOptions): CallerReach => {
       workspace: rules.workspace,
       roots: [...rules.roots, ...rules.writtenRoots],
       stateDirs,
+      stateFolders: currentFolders(),
+      stateFiles: currentFiles(),
       userDirs,
       get obeyedPaths() {
         obeyedPaths ??= obeyedPathsFor(options, rules);

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { follow, joinPath } from "../git/follow-path.ts";
-import type { LookupBudget } from "./lookup-budget.ts";
+import { costOfPath, type LookupBudget } from "./lookup-budget.ts";
 import { resolveLinks } from "./path-rules.ts";
 
 /** One way to a file. */
@@ -25,25 +25,27 @@ export interface ReachedPath {
 }
 
 const walk = (folder: string, path: string, lookups: LookupBudget): Walk => {
+  let cost = 0;
+  const onQuestion = (asked: string): void => {
+    cost += costOfPath(asked);
+    lookups(costOfPath(asked));
+  };
   try {
-    return follow(path, "any link", { from: folder, onStep: lookups });
+    return follow(path, "any link", { from: folder, onQuestion });
   } catch {
-    // Where the budget is spent, that is why.
-    lookups(0);
+    // Where the budget is spent, that is why; otherwise the same way is gone again.
+    lookups(cost);
     const real = resolveLinks(joinPath(folder, path))?.real;
     return { links: real === undefined ? [] : [real], target: undefined, exists: true };
   }
 };
-
-/** What is read of a path in about the time that a step takes. */
-const CHARS_PER_STEP = 64;
 
 /**
  * The one place in which a path argument of a program that starts in a folder, a real path, becomes the file that the
  * program opens.
  */
 export const reachedPath = (folder: string, argument: string, lookups: LookupBudget): ReachedPath => {
-  lookups(Math.ceil((folder.length + argument.length) / CHARS_PER_STEP));
+  lookups(costOfPath(folder) + costOfPath(argument));
   const written = posix.resolve(folder, argument);
   const isShortened = argument.split("/").includes("..");
   const paths = isShortened ? [argument, written] : [argument];

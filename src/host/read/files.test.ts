@@ -347,7 +347,12 @@ describe.each(WAYS)("files %s", (_way, locate) => {
   it("tells what is wrong, with a way out", async () => {
     const files = make();
     const missing = await failure(files.readText("src/confg.ts", ALL));
-    expect(missing).toMatchObject({ code: "file_not_found", hint: 'Did you mean "config.ts"?' });
+    expect(missing).toMatchObject({ code: "file_not_found", hint: 'Did you mean "src/config.ts"?' });
+    mkdirSync(join(workspace, "src/deep"));
+    const deeper = await failure(files.readText("./src/./depe/one.ts", ALL));
+    expect(deeper.hint).toBe('"src/depe" is not there; did you mean "src/deep"?');
+    const whole = await failure(files.readText(join(workspace, "src/confg.ts"), ALL));
+    expect(whole.hint).toBe(`Did you mean "${join(workspace, "src/config.ts")}"?`);
     // An extension in common does not make names alike.
     const unlike = await failure(files.stat("src/concat.ts"));
     expect(unlike).toMatchObject({ hint: "List the directory to see what is there." });

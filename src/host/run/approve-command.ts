@@ -81,11 +81,12 @@ export const createApproval = (options: ApprovalOptions) => {
       env = {},
       session,
       executable: trusted,
-      lookups = createLookupBudget(),
+      lookups: given,
     }: CommandCall,
     signal: AbortSignal | undefined,
     work: (approved: Approved) => Promise<T>,
   ): Promise<T> => {
+    const lookups = given ?? createLookupBudget(signal);
     const settings = options.settings();
     if (!settings.enabled) throw refuseDisabled();
     checkVariables(env);

@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { excludeNames } from "../../policy/command-exclusions.ts";
@@ -6,7 +7,8 @@ import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { entriesAt, judgeRead, readRefusal, writeDenied } from "../../policy/reach.ts";
 import type { ReachId } from "../../policy/reach-table.ts";
 import { entryAt } from "../git/follow-path.ts";
-import type { LookupBudget } from "../reach/lookup-budget.ts";
+import { MISSING } from "../git/obeyed-files.ts";
+import { costOfPath, type LookupBudget } from "../reach/lookup-budget.ts";
 import { resolveLinks } from "../reach/path-rules.ts";
 import type { Reach } from "../reach/reach.ts";
 import {
@@ -86,6 +88,22 @@ const meaningsInView = (
   );
 };
 
+/** What a link leads to, where the command can see it. */
+const fileBehind = (
+  link: string,
+  { shows }: ReturnType<typeof viewOf>,
+  lookups: LookupBudget,
+): Stats | undefined => {
+  const target = kernelTarget(reachedPath("/", link, lookups));
+  if (target === undefined || !shows(target)) return undefined;
+  lookups(costOfPath(target));
+  const found = entryAt(target);
+  return found === MISSING || found === "closed" || found.isSymbolicLink() ? undefined : found;
+};
+
+/** A path is compared with every rule, and each folder above it may be asked whether it is a git directory. */
+const costOfJudging = (path: string): number => path.split("/").length * costOfPath(path);
+
 /**
  * A secret that is named outright, or through a link, is refused in every tier; the sandbox hides the others. Where there
  * is none, the server's own state is refused in the same way.
@@ -101,10 +119,14 @@ export const refuseSecrets = (
   const view = viewOf(reach, command);
   const what = command.tier === "plain" ? "content" : "content of a seen name";
   const closes = (path: string): ReachId | undefined => {
+    lookups(costOfPath(path));
     const entry = entryAt(path);
-    if (entry === undefined) return undefined;
-    const behind = entry.isSymbolicLink() ? resolveLinks(path) : undefined;
-    const file = behind !== undefined && view.shows(behind.real) ? behind.stats : entry;
+    if (entry === MISSING) return undefined;
+    // Of what is closed to us, its name is known, and a command may open it.
+    if (entry === "closed") return judgeRead(path, "commands", reach.reachRules, what, "file");
+    const behind = entry.isSymbolicLink() ? fileBehind(path, view, lookups) : undefined;
+    const file = behind ?? entry;
+    lookups(costOfJudging(path));
     return judgeRead(path, "commands", reach.reachRules, what, file);
   };
   for (const path of pathsIn(args))

@@ -29,6 +29,9 @@ export const exitStatus = ({
   return exitCode ?? 128 + (numbers[signal ?? ""] ?? 0);
 };
 
+/** What git is told to use where there is no repository. Git shows this name. */
+export const NO_GIT_DIR = "/dev/null/no-repository-here";
+
 /** A script that the operator made a tool of: it may be started, whatever the allowlist says. No caller names one. */
 export interface TrustedExecutable {
   /** Real path. */

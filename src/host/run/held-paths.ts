@@ -2,7 +2,8 @@ import { posix } from "node:path";
 import type { WithheldPaths } from "../../policy/git-collected-paths.ts";
 import type { HeldPaths } from "../../policy/git-held-paths.ts";
 import { insideRoots } from "../../policy/paths.ts";
-import { exists, readText } from "../git/files.ts";
+import { readText } from "../git/files.ts";
+import { isThere } from "../git/obeyed-files.ts";
 import type { Reach } from "../reach/reach.ts";
 import type { GitRepository } from "./git/repository.ts";
 import type { createTrackedFinder, TrackedSecrets } from "./git/tracked.ts";
@@ -20,7 +21,7 @@ export const heldPaths = (
 ): HeldPaths => {
   const paths = [...new Set([...protectedInside, ...hidden, ...withheld])].filter(
     (path) =>
-      path !== top && insideRoots(path, [top]) && !insideRoots(path, [gitDir, commonDir]) && exists(path),
+      path !== top && insideRoots(path, [top]) && !insideRoots(path, [gitDir, commonDir]) && isThere(path),
   );
   const nameOf = (path: string): string => posix.relative(top, path);
   const find = () => findTracked(paths, roots);
@@ -61,7 +62,7 @@ export const unknownConfig = (
   findTracked: ReturnType<typeof createTrackedFinder>,
 ): readonly string[] => {
   const { top } = repository;
-  const paths = reachRules.obeyedPaths.config.filter((path) => insideRoots(path, [top]) && exists(path));
+  const paths = reachRules.obeyedPaths.config.filter((path) => insideRoots(path, [top]) && isThere(path));
   const { unmodified, changed } = findTracked(paths, rules.roots);
   return paths
     .filter((path) => !unmodified.has(path) && !changed.has(path))

@@ -11,7 +11,7 @@ import {
 } from "../../policy/command-git.ts";
 import type { judgeCommand } from "../../policy/commands.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
-import { gitDirOf } from "../git/git-dir.ts";
+import { knownGitDirOf } from "../git/git-dir.ts";
 import { repositoriesAbove } from "../git/obeyed-elsewhere.ts";
 import type { LookupBudget } from "../reach/lookup-budget.ts";
 import type { Reach } from "../reach/reach.ts";
@@ -22,6 +22,7 @@ import {
   refuseRecursive,
   refuseStartupFiles,
 } from "./argument-paths.ts";
+import { NO_GIT_DIR } from "./contract.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
 import { refuseUnfiltered } from "./git/filters.ts";
 import { leftOutNotes, ownSettings } from "./git/left-out.ts";
@@ -71,12 +72,12 @@ const resolveGitStart = ({ args, cwd, reach: { rules }, lookups }: GitCall): str
 /** They make a repository, or find one of their own. */
 const MAKES_REPOSITORY: ReadonlySet<string> = new Set(["init", "clone", "submodule"]);
 
-/** Git uses the repository that was checked, or none: it must not discover another one. Git shows this name. */
-const NO_REPOSITORY = { gitDir: "/dev/null/no-repository-here", top: undefined };
+/** Git uses the repository that was checked, or none: it must not discover another one. */
+const NO_REPOSITORY = { gitDir: NO_GIT_DIR, top: undefined };
 
 /** What git's own message does not tell: the roots may be a part of a repository. */
 const aboveNotes = (roots: readonly string[]): readonly string[] => {
-  const entry = repositoriesAbove(roots).find((path) => gitDirOf(path) !== undefined);
+  const entry = repositoriesAbove(roots).find((path) => knownGitDirOf(path) !== undefined);
   if (entry === undefined) return [];
   return [
     `git uses no repository above the workspace: this one lies in ${posix.dirname(entry)} (start llmc with --root there, or add that folder to mcp.tools.allowed_roots)`,

@@ -72,7 +72,7 @@ const openStore = (resources: RunResources): Promise<SandboxFileStore> => {
 export interface RunBounds {
   readonly group: CommandGroup | undefined;
   /** Where there is no group. */
-  readonly watch: ((tree: ProcessTree) => UsageWatch) | undefined;
+  readonly watch: ReturnType<typeof createUsageWatcher> | undefined;
   close(): void;
 }
 
@@ -196,7 +196,7 @@ export const prepareRun = async (
       const moved = phase === "running" ? [] : movedRoots(profile, unguarded);
       return [...made.value, ...found.value, ...moved];
     },
-    watch,
+    watch: watch && ((tree) => watch(tree, needsFolders ? files.folder : undefined)),
     reachedLimit: () => group?.hit(),
     close: async () => {
       mounts?.close();

@@ -4,7 +4,7 @@ import { withoutCollected, withoutRefusedNames, withoutUnasked } from "../../pol
 import { withoutHeldPaths } from "../../policy/git-held-paths.ts";
 import { type HeldTarget, heldTarget } from "../../policy/git-held-targets.ts";
 import { insideRoots } from "../../policy/paths.ts";
-import { closedFolders } from "../../policy/reach.ts";
+import { closedPaths } from "../../policy/reach.ts";
 import type { LookupBudget } from "../reach/lookup-budget.ts";
 import type { CallerReach, Reach } from "../reach/reach.ts";
 import { type AfterRun, planAfterRun } from "./after-run.ts";
@@ -31,6 +31,7 @@ import {
   findingOf,
   obeyedBesideOf,
   type Scans,
+  secretsIn,
   type WorkspaceScan,
 } from "./scan/workspace-scan.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
@@ -66,15 +67,20 @@ export interface Prepared {
 }
 
 /** Finds secrets and what is obeyed, under all their names. */
-const createFinders = (source: CallerReach) => {
+export const createFinders = (source: CallerReach) => {
   const otherSecretNames = createOtherNames();
   const otherObeyedNames = createOtherNames();
   return {
-    scanRoots: async (scan: WorkspaceScan, roots: readonly string[]): Promise<Scanned> => {
+    /** `elsewhere` are secrets that lie outside, and may have another name in the roots. */
+    scanRoots: async (
+      scan: WorkspaceScan,
+      roots: readonly string[],
+      elsewhere: readonly string[] = [],
+    ): Promise<Scanned> => {
       const scanned = await scan.current();
       source.obeyedBeside?.see(obeyedBesideOf(scanned));
-      const named = scanned.filter(({ kind }) => kind === "secret").map(({ path }) => path);
-      const others = await otherSecretNames(named, roots);
+      const named = secretsIn(scanned);
+      const others = await otherSecretNames([...new Set([...named, ...elsewhere])], roots);
       const secrets = [...named, ...others];
       source.withheldFiles?.see(secrets);
       return { found: [...scanned, ...others.map((path) => findingOf("secret", path))], secrets };
@@ -203,7 +209,7 @@ export const createProfiler = (options: ProfilerOptions) => {
               found,
               obeyedNames,
               roots: gitRoots,
-              stateFolders: closedFolders("commands", reach.reachRules),
+              stateFolders: closedPaths("commands", reach.reachRules),
               writesTracked,
               isGit: git !== undefined,
               managed: options.managed,

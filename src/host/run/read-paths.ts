@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../policy/paths.ts";
-import { closedFolders } from "../../policy/reach.ts";
+import { closedPaths } from "../../policy/reach.ts";
 import { resolveLinks } from "../reach/path-rules.ts";
 import type { Reach } from "../reach/reach.ts";
 
@@ -27,7 +27,7 @@ export const openReadPaths = (
   paths: readonly string[],
   { rules, reachRules, hasWithheldName }: Reach,
 ): ReadPaths => {
-  const closed = closedFolders("commands", reachRules);
+  const closed = closedPaths("commands", reachRules);
   const real = paths.flatMap((path) => resolveLinks(path)?.real ?? []);
   const folders = [...new Set(real)].filter(
     (path) => !insideRoots(path, rules.roots) && !insideRoots(path, closed),

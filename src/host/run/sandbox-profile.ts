@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { insideRoots } from "../../policy/paths.ts";
-import { closedFolders } from "../../policy/reach.ts";
+import { closedPaths } from "../../policy/reach.ts";
 import { OBEYED_IDS, REACH } from "../../policy/reach-table.ts";
 import type { Reach } from "../reach/reach.ts";
 import { type GitRepository, obeyedParts } from "./git/repository.ts";
@@ -162,7 +162,11 @@ export const buildProfile = (
   obeyedNames: readonly ObeyedName[],
 ): SandboxProfile => {
   const { roots } = reach.rules;
-  const closed = closedFolders("commands", reach.reachRules);
+  const { stateFiles } = reach.reachRules;
+  // To be covered, what is missing is made: as a folder, which a file must not become.
+  const closed = closedPaths("commands", reach.reachRules).filter(
+    (path) => !stateFiles.includes(path) || reach.reachRules.entryKind(path) !== undefined,
+  );
   const inRoots = (path: string): boolean => insideRoots(path, roots);
   const secrets = pathsOf(findings, "secret", roots);
   const unseen = [...pathsOf(findings, "closed", roots), ...pathsOf(findings, "unknown", roots)];
@@ -200,7 +204,9 @@ export const buildProfile = (
   if (unnamed !== undefined) throw cannotBeHeld(unnamed);
   const replaceable = [
     // A new file in a folder that Landlock has closed is out of the command's reach, unlike one beside a lost mount.
-    ...(request.guardsNames ? [] : reach.reachRules.obeyedPaths.config),
+    ...(request.guardsNames
+      ? []
+      : [...reach.reachRules.obeyedPaths.config, ...reach.reachRules.obeyedPaths.state]),
     ...reach.reachRules.obeyedPaths.startup,
     ...startup,
     ...gitDirs,

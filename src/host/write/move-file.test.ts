@@ -107,7 +107,9 @@ describe.each(WAYS)("REQ-F4 moving %s", (_way, locate) => {
   });
 
   it("needs a source, and a directory at the target", async () => {
-    expect(await refused(writes.move("src/a.tx", "b"), "file_not_found")).toContain('Did you mean "a.txt"?');
+    expect(await refused(writes.move("src/a.tx", "b"), "file_not_found")).toContain(
+      'Did you mean "src/a.txt"?',
+    );
     expect(await refused(writes.move("src/a.txt", "no/b"), "file_not_found")).toContain("Make it first");
     await refused(writes.move("src/a.txt", "src/a.txt/b"), "not_a_directory");
   });

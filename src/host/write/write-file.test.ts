@@ -4,6 +4,7 @@ import {
   existsSync,
   linkSync,
   lstatSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -55,6 +56,10 @@ describe.each(WAYS)("writing a file %s", (_way, locate) => {
     it("does not make directories on the side, and says how to", async () => {
       expect(await refused(writes.rewrite("srcc/new.txt", "x"), "file_not_found")).toMatch(
         /did you mean "src"/i,
+      );
+      mkdirSync(at("src/srcs"));
+      expect(await refused(writes.rewrite("src/srcss/new.txt", "x"), "file_not_found")).toMatch(
+        /did you mean "src\/srcs"/i,
       );
       expect(await refused(writes.rewrite("zzz/deep/new.txt", "x"), "file_not_found")).toContain(
         "Make it first",
@@ -308,7 +313,7 @@ describe.each(WAYS)("writing a file %s", (_way, locate) => {
         writes.update("src/a.tx", (text) => text),
         "file_not_found",
       );
-      expect(message).toContain('Did you mean "a.txt"?');
+      expect(message).toContain('Did you mean "src/a.txt"?');
     });
 
     it("refuses a file over the limit without reading it", async () => {

@@ -11,9 +11,14 @@ export interface Identity {
   readonly scopes: ReadonlySet<Scope>;
 }
 
+/** Where a person finds a secret. */
+export type SecretSource = { readonly variable: string } | { readonly file: string };
+
 export interface Token extends Identity {
   /** SHA-256 of the secret. The secret itself is not kept. */
   readonly digest: Buffer;
+  /** Undefined where the configuration has only its digest. */
+  readonly source: SecretSource | undefined;
 }
 
 /** Name of the token that `mcp.auth.token_env` holds. */
@@ -29,19 +34,26 @@ export const isNamed = ({ name }: Identity): boolean => name !== DEFAULT_NAME &&
 /** Hexadecimal digits of the digest in a principal: enough to tell secrets apart, too few to recover one. */
 const PRINCIPAL_DIGITS = 16;
 
-const createToken = (name: string, scopes: ReadonlySet<Scope>, digest: Buffer): Token => ({
+const createToken = (
+  name: string,
+  scopes: ReadonlySet<Scope>,
+  digest: Buffer,
+  source: SecretSource | undefined,
+): Token => ({
   name,
   principal: `token:${name}:${digest.toString("hex").slice(0, PRINCIPAL_DIGITS)}`,
   scopes,
   digest,
+  source,
 });
 
 /** By way of a string, which takes Node a third of the time of a buffer. */
 export const digestOf = (secret: string): Buffer => Buffer.from(hash("sha256", secret, "binary"), "latin1");
 
 interface TokenSources {
-  /** The secret in the variable that `mcp.auth.token_env` names, if it is set. */
+  /** The secret in the variable that `mcp.auth.token_env` names, if it is set, or in the server's own file. */
   readonly defaultSecret: string | undefined;
+  readonly defaultSource?: SecretSource | undefined;
   /** Entries of `mcp.auth.tokens`, already checked against their pattern. */
   readonly entries: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -51,11 +63,11 @@ const scopesOf = (names: readonly string[]): ReadonlySet<Scope> =>
   names.includes("admin") ? ALL_SCOPES : new Set(names as readonly Scope[]);
 
 /** The valid tokens, and the problems of the entries that are not. */
-export const resolveTokens = ({ defaultSecret, entries, env }: TokenSources) => {
+export const resolveTokens = ({ defaultSecret, defaultSource, entries, env }: TokenSources) => {
   const tokens: Token[] = [];
   const problems: string[] = [];
   if (defaultSecret !== undefined && defaultSecret !== "") {
-    tokens.push(createToken(DEFAULT_NAME, ALL_SCOPES, digestOf(defaultSecret)));
+    tokens.push(createToken(DEFAULT_NAME, ALL_SCOPES, digestOf(defaultSecret), defaultSource));
   }
   // `local` is how policies name whoever needs no token.
   const seen = new Set([DEFAULT_NAME, ANONYMOUS.name, LOCAL]);
@@ -67,7 +79,14 @@ export const resolveTokens = ({ defaultSecret, entries, env }: TokenSources) => 
       problems.push(`mcp.auth.tokens: ${name} has no token, because ${variable} is not set`);
     else {
       const own = secret === undefined ? Buffer.from(digest ?? "", "hex") : digestOf(secret);
-      tokens.push(createToken(name, scopesOf(scopes.split(",")), own));
+      tokens.push(
+        createToken(
+          name,
+          scopesOf(scopes.split(",")),
+          own,
+          variable === undefined ? undefined : { variable },
+        ),
+      );
     }
     seen.add(name);
   }

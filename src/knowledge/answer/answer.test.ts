@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { quoteLines } from "../../base/quote-document.ts";
 import type { Model } from "../../llm/contract.ts";
 import { createPassageEmbedder } from "../search/passage-embedder.ts";
 import type { Evidence } from "../search/search-generation.ts";
+import { parseVersion } from "../versions/semver.ts";
 import { calibrate, confidenceOf, logitOf } from "./confidence.ts";
 import { extractAnswer } from "./extract.ts";
 import { generateAnswer } from "./generate.ts";
@@ -12,7 +14,8 @@ const evidenceOf = (text: string, id: number): Evidence => ({
   generation: {
     id: 1,
     collection: "hand",
-    version: "1.0.0",
+    version: parseVersion("1.0.0"),
+    isImported: false,
     state: "sealed",
     embedder: "e",
     sources: [],
@@ -72,7 +75,7 @@ describe("answers in a model's own words: REQ-K4", () => {
   test("a sentence that its passage supports is kept, with the citation renumbered", async () => {
     const { answer } = await ask("The database is restarted at night. [2]");
     expect(answer).toMatchObject({
-      text: "The database is restarted at night. [1]",
+      text: "1> The database is restarted at night.",
       citations: [{ anchor: "2.md#L1" }],
     });
   });
@@ -88,7 +91,7 @@ describe("answers in a model's own words: REQ-K4", () => {
 
   test("a passage that is cited again and again is cited once", async () => {
     const { answer } = await ask("Each backup is kept for thirty days. [1][1][1] [1]");
-    expect(answer?.text).toBe("Each backup is kept for thirty days. [1]");
+    expect(answer?.text).toBe("1> Each backup is kept for thirty days.");
   });
 
   test("FAIL-G3: a reply of any length lets others have their turn, and ends with the call", async () => {
@@ -177,10 +180,10 @@ describe("what an answer quotes", () => {
       extractAnswer(query, found, createPassageEmbedder().tables).text;
     const prose = evidenceOf("Defines the maximum payload that the server is allowed to accept.", 2);
     expect(answer("What is the default body limit?", evidence("bodyLimit", limit, 1), prose)).toMatch(
-      /^\+ Default: `1048576` \(1MiB\) \[1\]/,
+      /^1> \+ Default: `1048576` \(1MiB\)$/m,
     );
     expect(answer("What is the timeout?", evidence("Limits", "- Timeout: `30s`\n- Retries: 3", 1))).toContain(
-      "- Timeout: `30s` [1]",
+      "1> - Timeout: `30s`",
     );
     expect(unitsOf("<!-- a note of nobody's -->\n<a name='x'></a>\n", "prose")).toEqual([]);
   });
@@ -199,17 +202,17 @@ describe("what an answer quotes", () => {
       [evidenceOf(`To restore:\n\n${steps}`, 1)],
       createPassageEmbedder().tables,
     );
-    expect(text).toBe(`To restore:\n\n${steps}\n[1]`);
+    expect(text).toBe(quoteLines(`To restore:\n\n${steps}`, [1]));
     const long = Array.from({ length: 200 }, (_, at) => `${at + 1}. A step among very many steps.`).join(
       "\n",
     );
     expect(texts(long)[0]?.length).toBeLessThan(1600);
   });
 
-  test("the number of its citation stands below a block", () => {
+  test("the number of its citation stands before each line of a block", () => {
     const evidence = [evidenceOf(`How long plans are kept:\n\n${TABLE}`, 1)];
     const { text } = extractAnswer("retention of the free plan", evidence, createPassageEmbedder().tables);
-    expect(text).toContain(`${TABLE}\n[1]`);
+    expect(text).toContain(quoteLines(TABLE, [1]));
   });
 });
 

@@ -1,4 +1,4 @@
-import { withoutMarks } from "../../base/quote-document.ts";
+import { quoteLines } from "../../base/quote-document.ts";
 import { cosineOf } from "../../retrieve/embed/search-rows.ts";
 import { shapeOf } from "../../retrieve/rank/query-shape.ts";
 import { tokenize } from "../../retrieve/terms/tokenize.ts";
@@ -16,6 +16,7 @@ interface Candidate extends Unit {
 }
 
 export interface Extract {
+  /** Lines, each of which begins with the number of its citation: `1> text`. */
   readonly text: string;
   readonly citations: readonly Citation[];
 }
@@ -54,27 +55,11 @@ const candidatesOf = (
   );
 };
 
-const FENCED = /^[ \t]*(?:`{3}|~{3})/m;
-
-/** A sentence is one line; a block keeps its lines, with the number below it. No other number in it is that of a citation. */
-const quote = ({ text, isBlock, evidence }: Candidate, citation: number): Unit => {
-  if (!isBlock) return { text: `${withoutMarks(text.replace(/\s+/g, " "))} [${citation}]`, isBlock };
-  const isCode = evidence.passage.kind !== "prose" || FENCED.test(text);
-  return { text: `${withoutMarks(text, isCode)}\n[${citation}]`, isBlock };
-};
-
-const joinUnits = (units: readonly Unit[]): string =>
-  units.reduce((joined, { text, isBlock }, at) => {
-    if (at === 0) return text;
-    return `${joined}${isBlock || units[at - 1]?.isBlock ? "\n" : " "}${text}`;
-  }, "");
-
-/** The best sentences of the passages, each with the number of its citation; in the words of the documents, always. */
-export const extractAnswer = (
-  query: string,
-  evidence: readonly Evidence[],
-  tables: StaticTables,
-): Extract => {
+/**
+ * The best sentences of the passages, in the words of the documents, always. Those of one passage stand together, in its
+ * order; passages in the order of their best sentence.
+ */
+const choose = (query: string, evidence: readonly Evidence[], tables: StaticTables): readonly Candidate[] => {
   const candidates = candidatesOf(query, evidence, tables).toSorted((a, b) => b.score - a.score);
   const best = candidates[0]?.score ?? 0;
   const chosen: Candidate[] = [];
@@ -83,19 +68,32 @@ export const extractAnswer = (
     if (chosen.some(({ terms }) => overlap(terms, candidate.terms) > SAME)) continue;
     chosen.push(candidate);
   }
-  // Sentences of one passage stand together, in its order; passages in the order of their best sentence.
-  const passages = [...new Set(chosen.map(({ evidence: { passage } }) => passage))];
-  const citations = passages.map((passage) => {
-    const generation = chosen.find(({ evidence: one }) => one.passage === passage)?.evidence.generation;
-    return generation === undefined ? undefined : citationOf(passage, generation);
-  });
-  const text = joinUnits(
-    passages.flatMap((passage, at) =>
-      chosen
-        .filter(({ evidence: one }) => one.passage === passage)
-        .toSorted((a, b) => a.position - b.position)
-        .map((one) => quote(one, at + 1)),
-    ),
-  );
-  return { text, citations: citations.filter((one) => one !== undefined) };
+  const found = [...Map.groupBy(chosen, (one) => one.evidence.passage).values()];
+  return found.flatMap((ofOne) => ofOne.toSorted((a, b) => a.position - b.position));
+};
+
+/** What an answer quotes, as it stands in the documents. */
+export const extractUnits = (
+  query: string,
+  evidence: readonly Evidence[],
+  tables: StaticTables,
+): readonly string[] => choose(query, evidence, tables).map(({ text }) => text);
+
+/** A sentence is one line; a block keeps its lines. */
+const quote = ({ text, isBlock }: Unit, citation: number): string =>
+  quoteLines(isBlock ? text : text.replace(/\s+/g, " "), [citation]);
+
+/** The same as an answer, each line with the number of its citation. */
+export const extractAnswer = (
+  query: string,
+  evidence: readonly Evidence[],
+  tables: StaticTables,
+): Extract => {
+  const chosen = choose(query, evidence, tables);
+  const cited = [...new Map(chosen.map((one) => [one.evidence.passage, one.evidence])).values()];
+  const numbers = new Map(cited.map(({ passage }, at) => [passage, at + 1]));
+  return {
+    text: chosen.map((one) => quote(one, numbers.get(one.evidence.passage) ?? 0)).join("\n"),
+    citations: cited.map(({ passage, generation }) => citationOf(passage, generation)),
+  };
 };

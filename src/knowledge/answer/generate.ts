@@ -1,4 +1,4 @@
-import { quoteDocument, quoteName, withoutMarks } from "../../base/quote-document.ts";
+import { quoteLines, quoteName } from "../../base/quote-document.ts";
 import type { Model } from "../../llm/contract.ts";
 import { createPace } from "../../llm/pace.ts";
 import { citationOf } from "../search/cite.ts";
@@ -83,7 +83,7 @@ export const generateAnswer = async (
   { model, code, maxOutputTokens, timeoutMs, signal }: GenerateOptions,
 ): Promise<Extract | undefined> => {
   const passages = evidence.map(
-    ({ passage }, at) => `[${at + 1}] ${quoteName(passage.document.title)}\n${quoteDocument(passage.text)}`,
+    ({ passage }, at) => `[${at + 1}] ${quoteName(passage.document.title)}\n${quoteLines(passage.text)}`,
   );
   const { text } = await model.generate({
     messages: [
@@ -100,11 +100,13 @@ export const generateAnswer = async (
   if (used.length === 0) return undefined;
   return {
     text: kept
-      .map(
-        ({ text: stated, cited }) =>
-          `${withoutMarks(stated).replace(/[.!?]*$/, ".")} ${cited.map((at) => `[${used.indexOf(at) + 1}]`).join("")}`,
+      .map(({ text: stated, cited }) =>
+        quoteLines(
+          stated.replace(/[.!?]*$/, "."),
+          cited.map((at) => used.indexOf(at) + 1),
+        ),
       )
-      .join(" "),
+      .join("\n"),
     citations: used.flatMap((at) => {
       const one = evidence[at];
       return one === undefined ? [] : [citationOf(one.passage, one.generation)];

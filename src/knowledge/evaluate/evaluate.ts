@@ -1,7 +1,7 @@
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { ANSWER_PASSAGES } from "../answer/answer.ts";
 import { ANSWER_FLOOR, calibrate, confidenceOf, logitOf } from "../answer/confidence.ts";
-import { extractAnswer } from "../answer/extract.ts";
+import { extractUnits } from "../answer/extract.ts";
 import type { StaticTables } from "../search/passage-embedder.ts";
 import type { Evidence, Searched } from "../search/search-generation.ts";
 import type { EvalQuestion, EvalScores, Generation } from "../store/contract.ts";
@@ -66,9 +66,7 @@ const faithfulnessOf = (
   evidence: readonly Evidence[],
   tables: StaticTables,
 ): number => {
-  const { text } = extractAnswer(question.query, evidence.slice(0, ANSWER_PASSAGES), tables);
-  const sentences = text
-    .split(/\s\[\d+\]/)
+  const sentences = extractUnits(question.query, evidence.slice(0, ANSWER_PASSAGES), tables)
     // A long block is quoted up to a mark, and its fence is closed.
     .map((one) => flat(one.replace(/\n…(?:\n[`~]+)?$/, "")))
     .filter(Boolean);

@@ -17,6 +17,12 @@ describe("declared flows: REQ-K6", () => {
     ["no steps", { ...FLOW, steps: [] }, /1 to 50 steps/],
     ["an unknown kind", { ...FLOW, steps: [{ ...STEP, kind: "shell" }] }, /not of kind/],
     ["an unknown key", { ...FLOW, steps: [{ ...STEP, run: "x" }] }, /unknown key run/],
+    ["an unknown key of its own", { ...FLOW, descripton: "x" }, /it has the unknown key descripton/],
+    [
+      "an unknown key of an input",
+      { ...FLOW, inputs: { path: { type: "string", requird: true } } },
+      /input path has the unknown key requird/,
+    ],
     ["an unknown tool", { ...FLOW, steps: [{ ...STEP, tool: "no_such" }] }, /unknown tool/],
     ["a program", { ...FLOW, steps: [{ ...STEP, tool: "execute_code" }] }, /cannot call execute_code/],
     ["itself", { ...FLOW, steps: [{ ...STEP, tool: "kb.compose_flow" }] }, /cannot call/],

@@ -9,6 +9,8 @@ const MAX_TIMEOUT_MS = 300_000;
 const STEP_ID = /^[A-Za-z0-9_-]{1,40}$/;
 const TYPES = ["string", "number", "boolean"] as const;
 
+const FLOW_KEYS = ["id", "description", "inputs", "steps"];
+const INPUT_KEYS = ["type", "required", "default", "description"];
 /** Keys of a step besides those of its kind. */
 const COMMON = ["id", "kind", "needs", "when", "for_each", "timeout_ms"];
 const KINDS: Readonly<Record<string, readonly string[]>> = {
@@ -56,8 +58,20 @@ const failIn =
   (why, step) =>
     brokenFlow(`${name}${step === undefined ? "" : lineOf(text, step)}`, why);
 
+/** A misspelt key would be left out without a word: `requird = true`. */
+const checkKeys = (
+  value: object,
+  known: readonly string[],
+  what: string,
+  fail: (why: string) => LlmcError,
+): void => {
+  const unknown = Object.keys(value).find((key) => !known.includes(key));
+  if (unknown !== undefined) throw fail(`${what} has the unknown key ${unknown}`);
+};
+
 const readInput = (name: string, value: unknown, fail: Fail): FlowInput => {
   if (!isRecord(value)) throw fail(`input ${name} is not a table`);
+  checkKeys(value, INPUT_KEYS, `input ${name}`, fail);
   const { type = "string", required = false, default: standard } = value;
   const known = TYPES.find((one) => one === type);
   if (known === undefined) throw fail(`input ${name} has the type ${String(type)}`);
@@ -89,8 +103,7 @@ const readStep = (value: unknown, failAt: Fail): FlowStep => {
   const fail = (why: string): LlmcError => failAt(why, id);
   const known = typeof kind === "string" && Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
   if (known === undefined) throw fail(`step ${id} is not of kind kb, tool or answer`);
-  const unknown = Object.keys(value).find((key) => !COMMON.includes(key) && !known.includes(key));
-  if (unknown !== undefined) throw fail(`step ${id} has the unknown key ${unknown}`);
+  checkKeys(value, [...COMMON, ...known], `step ${id}`, fail);
   if (!Array.isArray(needs) || !needs.every((one) => typeof one === "string"))
     throw fail(`needs of step ${id} is not a list of steps`);
   if (when !== undefined && typeof when !== "string") throw fail(`when of step ${id} is not a reference`);
@@ -163,6 +176,7 @@ export const readFlow = async (file: FlowText, check: CheckArguments): Promise<F
   const fail = failIn(file);
   const { value } = file;
   if (!isRecord(value)) throw fail("it is not a table");
+  checkKeys(value, FLOW_KEYS, "it", fail);
   const { id, description = "", inputs = {}, steps } = value;
   if (!isName(id)) throw fail("it has no id of lower-case letters, digits, dots, hyphens and underscores");
   if (typeof description !== "string" || !isRecord(inputs))

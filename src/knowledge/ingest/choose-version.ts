@@ -1,12 +1,23 @@
 import { LlmcError } from "../../base/error.ts";
 import type { Collection, Generation } from "../store/contract.ts";
-import { checkVersion, nextMinor } from "../versions/semver.ts";
+import { nextMinor, parseVersion, type VersionLabel } from "../versions/semver.ts";
 
-export const versionFor = ({ generations }: Collection, asked: string | undefined): string => {
-  if (asked !== undefined) return checkVersion(asked);
-  const begun = generations.find(({ state }) => state !== "sealed");
-  return begun?.version ?? nextMinor(generations[0]?.version);
+/** The version that is being made here: not promoted yet, and no pack's. */
+export const draftOf = ({ generations }: Collection): Generation | undefined =>
+  generations.find(({ state, isImported }) => state !== "sealed" && !isImported);
+
+/** After the newest of those that were made here or promoted: who makes a pack does not choose the number of others. */
+const nextVersion = ({ generations }: Collection): VersionLabel => {
+  const taken = new Set(generations.map(({ version }) => version));
+  let next = nextMinor(
+    generations.find(({ state, isImported }) => state === "sealed" || !isImported)?.version,
+  );
+  while (taken.has(next)) next = nextMinor(next);
+  return next;
 };
+
+export const versionFor = (collection: Collection, asked: string | undefined): VersionLabel =>
+  asked === undefined ? (draftOf(collection)?.version ?? nextVersion(collection)) : parseVersion(asked);
 
 /** The version that a new one is built on. */
 export const baseFor = ({ generations, active }: Collection): Generation | undefined =>

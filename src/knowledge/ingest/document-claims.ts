@@ -57,9 +57,17 @@ export const createDocumentClaims = (store: Store, generation: Generation): Docu
     }
     others = seen;
   };
-  // A store that does not answer is noticed by whoever adds the next document.
+  let isTicking = false;
+  // A store that does not answer is noticed by whoever adds the next document. While it is slow, time does not count: ticks
+  // that ran one right after the other afterwards would give up the claims of runs that had no time to renew them.
   const timer = setInterval(() => {
-    ticking = ticking.then(tick).catch(() => {});
+    if (isTicking) return;
+    isTicking = true;
+    ticking = tick()
+      .catch(() => {})
+      .finally(() => {
+        isTicking = false;
+      });
   }, TICK_MS);
   timer.unref();
 

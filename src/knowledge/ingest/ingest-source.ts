@@ -169,6 +169,9 @@ const fail = async (run: Run, reading: Reading, uri: string, thrown: unknown): P
   return failure.reason;
 };
 
+/** Whoever names a file writes into citations: as one line. What looks like an escape is escaped, so that no two names become one. */
+const uriOfName = (name: string): string => asLine(name.replace(/%(?=[0-9a-f]{2})/gi, "%25"));
+
 /** Reads a source, or of it again what a run had claimed that was killed. */
 const readThrough = async (run: Run, reading: Reading, only?: ReadonlySet<string>): Promise<void> => {
   const { parts, request } = run;
@@ -188,8 +191,7 @@ const readThrough = async (run: Run, reading: Reading, only?: ReadonlySet<string
   let stopped: { readonly by: unknown } | undefined;
   for await (const item of itemsOf(run, source)) {
     stopIfAborted(signal);
-    // Whoever names a file writes into citations: as one line.
-    const uri = asLine(item.url ?? parts.uriOf(source, item.id));
+    const uri = item.url === undefined ? uriOfName(parts.uriOf(source, item.id)) : asLine(item.url);
     if (only !== undefined && !only.has(uri)) continue;
     seen.add(uri);
     request.onProgress?.({ done: seen.size, total: item.total, source, failed: run.failed.length });

@@ -8,6 +8,7 @@ import { createPassageEmbedder } from "../search/passage-embedder.ts";
 import type { Store } from "../store/contract.ts";
 import { createSqlStore } from "../store/sql-store.ts";
 import { createSqliteDriver } from "../store/sqlite-driver.ts";
+import { parseVersion } from "../versions/semver.ts";
 import { ingest } from "./ingest.ts";
 import type { IngestParts } from "./ingest-source.ts";
 
@@ -160,7 +161,7 @@ test("REQ-K1: documents wait for their turn as long as it takes; the parser boun
 
 test("REQ-K1: a version that was begun with another embedder is not continued with this one", async () => {
   const { store, parts, add } = await openParts({ docs: { "a.md": "# A\nText." } });
-  await store.openGeneration("hand", "1.0.0", { embedder: "another", base: undefined });
+  await store.openGeneration("hand", parseVersion("1.0.0"), { embedder: "another", base: undefined });
   await expect(add()).rejects.toMatchObject({
     code: "unavailable",
     hint: expect.stringContaining("--version"),
@@ -169,4 +170,15 @@ test("REQ-K1: a version that was begun with another embedder is not continued wi
     code: "unavailable",
   });
   expect((await add({}, "1.1.0")).added).toEqual(["docs/a.md"]);
+});
+
+test("REQ-K1: names that differ only in an escape are two documents, and nothing changes when they are read again", async () => {
+  const { store, add } = await openParts({
+    docs: { "a\nb.md": "# One\nalpha", "a%0Ab.md": "# Two\nbeta", "50%.md": "# Three\ngamma" },
+  });
+  const uris = ["docs/50%.md", "docs/a%0Ab.md", "docs/a%250Ab.md"];
+  expect((await add()).added).toEqual(uris);
+  expect(await add()).toMatchObject({ added: [], changed: [], removed: [], unchanged: 3 });
+  const documents = await store.documents(await generationOf(store));
+  expect(documents.map(({ uri }) => uri).toSorted()).toEqual(uris);
 });

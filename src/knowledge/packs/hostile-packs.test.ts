@@ -8,6 +8,7 @@ import { createPassageEmbedder } from "../search/passage-embedder.ts";
 import type { Store } from "../store/contract.ts";
 import { createSqlStore } from "../store/sql-store.ts";
 import { createSqliteDriver } from "../store/sqlite-driver.ts";
+import { parseVersion } from "../versions/semver.ts";
 import { importPack } from "./import-pack.ts";
 import { type PackManifest, sha256Of, writePack } from "./pack-format.ts";
 
@@ -50,7 +51,7 @@ const packOf = (part: Uint8Array, more: Partial<PackManifest> = {}): Uint8Array 
       format: 1,
       collection: "hand",
       product: "",
-      version: "1.0.0",
+      version: parseVersion("1.0.0"),
       embedder: embedder.id,
       documents: 1,
       chunks: 1,
@@ -139,7 +140,7 @@ describe("packs of anybody: REQ-K8 FAIL-F5", { timeout: 60_000 }, () => {
   test("FAIL-D2 a manifest that would become far larger is refused before it is parsed", async () => {
     const questions = { x: JSON.parse(`[${"[],".repeat(1_000_000)}[]]`) };
     const pack = packOf(gzipSync(lineOf()), questions as Partial<PackManifest>);
-    await expect(importing(pack)).rejects.toThrow("its manifest");
+    await expect(importing(pack)).rejects.toThrow("its manifest has too many parts");
   });
 
   test("a product of two lines is refused with its pack", async () => {
@@ -155,11 +156,9 @@ describe("packs of anybody: REQ-K8 FAIL-F5", { timeout: 60_000 }, () => {
 
   test("a line that would become many times as large is refused before it is parsed", async () => {
     const bomb = `[${"[],".repeat(3_000_000)}0]`;
-    await expect(importing(packOf(gzipSync(bomb)))).rejects.toMatchObject({
-      cause: { message: expect.stringContaining("too many parts") },
-    });
+    await expect(importing(packOf(gzipSync(bomb)))).rejects.toThrow("a document in it has too many parts");
     const keys = `{${'"a":0,'.repeat(300_000)}"b":0}`;
-    await expect(importing(packOf(gzipSync(keys)))).rejects.toThrow(/cannot be imported/);
+    await expect(importing(packOf(gzipSync(keys)))).rejects.toThrow("a document in it has too many parts");
   });
 
   test("of a line without an end no more is kept than one document may have", async () => {

@@ -5,6 +5,7 @@ import { createPassageEmbedder } from "../search/passage-embedder.ts";
 import type { Collection, Store } from "../store/contract.ts";
 import { createSqlStore } from "../store/sql-store.ts";
 import { createSqliteDriver } from "../store/sqlite-driver.ts";
+import { parseVersion } from "../versions/semver.ts";
 import { exportPack } from "./export-pack.ts";
 import { importPack } from "./import-pack.ts";
 
@@ -24,7 +25,10 @@ const openStore = (root = tempWorkspace()): Store => {
 const packOf = async (uris: readonly string[]): Promise<Uint8Array> => {
   const store = openStore();
   await store.createCollection("hand", "");
-  const made = await store.openGeneration("hand", "1.0.0", { embedder: embedder.id, base: undefined });
+  const made = await store.openGeneration("hand", parseVersion("1.0.0"), {
+    embedder: embedder.id,
+    base: undefined,
+  });
   for (const uri of uris)
     await store.addDocument(
       made.id,
@@ -115,6 +119,18 @@ describe("an import of a pack: REQ-K8", { timeout: 30_000 }, () => {
     expect((await handIn(second))?.generations).toMatchObject([{ state: "complete", documents: 2 }]);
     await first.close();
     await second.close();
+  });
+
+  test("that fails before it has begun leaves no collection", async () => {
+    const pack = await packOf(["a.md"]);
+    const store = openStore();
+    const { openGeneration } = store;
+    Object.assign(store, { openGeneration: () => Promise.reject(new Error("the disk is full")) });
+    await expect(importPack(store, embedder, { bytes: pack })).rejects.toThrow("the disk is full");
+    expect(await store.collections()).toEqual([]);
+    Object.assign(store, { openGeneration });
+    expect(await importPack(store, embedder, { bytes: pack })).toMatchObject({ documents: 1 });
+    await store.close();
   });
 
   test("that fails leaves nothing, and one whose traces cannot be removed says why it failed all the same", async () => {

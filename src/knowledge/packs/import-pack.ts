@@ -116,16 +116,9 @@ const generationIn = async (
 ): Promise<Generation | undefined> =>
   (await collectionIn(store, collection))?.generations.find((one) => one.version === version);
 
-/** Whether an import of the same pack made this version, did not end, and nobody else added to it. */
-const isUnfinished = async (
-  store: Store,
-  { id, state, sources }: Generation,
-  source: string,
-): Promise<boolean> =>
-  state === "open" &&
-  sources.length === 1 &&
-  sources[0] === source &&
-  (await store.documents(id)).every((one) => one.source === source);
+/** Whether an import of the same pack made this version and did not end; nobody else adds to what is imported. */
+const isUnfinished = ({ isImported, state, sources }: Generation, source: string): boolean =>
+  isImported && state === "open" && sources[0] === source;
 
 const alreadyThere = ({ collection, manifest: { version } }: CheckedPack): LlmcError =>
   new LlmcError("already_exists", `${collection} has a version ${version} already.`, {
@@ -154,20 +147,20 @@ const beginImport = async (
   signal: AbortSignal | undefined,
 ): Promise<Begun> => {
   const known = await generationIn(store, pack);
-  if (known !== undefined && !(await isUnfinished(store, known, pack.source))) throw alreadyThere(pack);
+  if (known !== undefined && !isUnfinished(known, pack.source)) throw alreadyThere(pack);
   const generation =
     known ??
     (await store.openGeneration(pack.collection, pack.manifest.version, {
       embedder: embedderId,
       base: undefined,
-      sources: [pack.source],
+      pack: { source: pack.source, questions: pack.manifest.questions },
     }));
   const claims = createDocumentClaims(store, generation);
   try {
     if (!(await claims.takeOver(pack.source, signal))) throw isImported(pack);
     // Who had the claim before may have ended meanwhile, or given up.
     const now = await generationIn(store, pack);
-    if (now?.id !== generation.id || !(await isUnfinished(store, now, pack.source))) throw alreadyThere(pack);
+    if (now?.id !== generation.id || !isUnfinished(now, pack.source)) throw alreadyThere(pack);
     return { generation, claims };
   } catch (thrown) {
     await claims.close();
@@ -179,11 +172,12 @@ const beginImport = async (
 /** Removes what an import that failed has made, unless another process goes on with it. */
 const undoImport = async (
   store: Store,
-  { generation, claims }: Begun,
+  begun: Begun | undefined,
   { collection, source }: CheckedPack,
   isNew: boolean,
 ): Promise<void> => {
-  await store.discardGeneration(generation.id, { key: source, holder: claims.holder });
+  if (begun !== undefined)
+    await store.discardGeneration(begun.generation.id, { key: source, holder: begun.claims.holder });
   if (isNew && (await collectionIn(store, collection))?.generations.length === 0)
     await store.removeCollection(collection);
 };
@@ -199,22 +193,21 @@ export const importPack = async (
   const { collection, manifest, source } = pack;
   const isNew = (await collectionIn(store, collection)) === undefined;
   if (isNew) await store.createCollection(collection, manifest.product);
-  const begun = await beginImport(store, embedder, pack, signal);
-  const { id } = begun.generation;
+  let begun: Begun | undefined;
   try {
+    begun = await beginImport(store, embedder, pack, signal);
+    const { id } = begun.generation;
     for await (const { facts, chunks } of pack.documents()) {
       stopIfAborted(signal);
       await store.addDocument(id, facts, await indexPassages(facts.title, chunks, embedder, signal));
     }
     await store.completeGeneration(id, [source]);
-    if (manifest.questions.length > 0 && (await store.questions(collection)).length === 0)
-      await store.saveQuestions(collection, manifest.questions);
   } catch (thrown) {
     // Why the import failed is what its caller has to know, also where nothing can be undone: then it is begun again.
     await undoImport(store, begun, pack, isNew).catch(() => {});
     throw thrown;
   } finally {
-    await begun.claims.close();
+    await begun?.claims.close();
   }
   return { collection, version: manifest.version, documents: manifest.documents };
 };

@@ -5,7 +5,7 @@ import { endOfString } from "../../base/json-guard.ts";
 import { asLine } from "../../documents/document-checks.ts";
 import { isQuestion, MAX_QUESTIONS } from "../evaluate/questions.ts";
 import type { EvalQuestion } from "../store/contract.ts";
-import { checkVersion, isVersion } from "../versions/semver.ts";
+import { isVersion, parseVersion, type VersionLabel } from "../versions/semver.ts";
 
 /**
  * `KBPACK2`, the length of the manifest, the manifest as JSON, the parts one after the other, and the SHA-256 of all that:
@@ -29,7 +29,7 @@ export interface PackManifest {
   readonly format: 1;
   readonly collection: string;
   readonly product: string;
-  readonly version: string;
+  readonly version: VersionLabel;
   /** With which its questions were asked and its version was judged. */
   readonly embedder: string;
   readonly documents: number;
@@ -48,19 +48,25 @@ export const badPack = (why: string): LlmcError =>
 const MARKS: ReadonlySet<number> = new Set([..."[{:,"].map((mark) => mark.charCodeAt(0)));
 const QUOTE = '"'.charCodeAt(0);
 
+/** How many parts a text of JSON has, or one more than that are allowed. Throws where a string in it has no end. */
+const countMarks = (json: string, maxMarks: number): number => {
+  let marks = 0;
+  for (let at = 0; at < json.length && marks <= maxMarks; at++) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(json, at);
+    else if (MARKS.has(code)) marks++;
+  }
+  return marks;
+};
+
 /** Reads JSON of a pack, which may come from anybody, and counts its parts before: `[[],[],[],…` becomes forty times as large. */
 export const parsePacked = (json: string, what: string, maxMarks: number): unknown => {
-  let marks = 0;
   try {
-    for (let at = 0; at < json.length; at++) {
-      const code = json.charCodeAt(at);
-      if (code === QUOTE) at = endOfString(json, at);
-      else if (MARKS.has(code) && ++marks > maxMarks) throw badPack(`${what} has too many parts`);
-    }
-    return JSON.parse(json);
+    if (countMarks(json, maxMarks) <= maxMarks) return JSON.parse(json);
   } catch (error) {
     throw Object.assign(badPack(`${what} cannot be read`), { cause: error });
   }
+  throw badPack(`${what} has too many parts`);
 };
 
 const sumOf = (pieces: readonly Uint8Array[]): Buffer => {
@@ -109,7 +115,7 @@ const checkManifest = (value: unknown): PackManifest => {
     parts.every(isPart);
   if (!isWhole) throw badPack("its manifest is not complete");
   const manifest = { format, collection, product, embedder, documents, chunks, licences, questions, parts };
-  return { ...(manifest as Omit<PackManifest, "version">), version: checkVersion(version) };
+  return { ...(manifest as Omit<PackManifest, "version">), version: parseVersion(version) };
 };
 
 export interface OpenPack {

@@ -5,6 +5,7 @@ import { hashTerm, packTerms } from "../../retrieve/terms/packed-terms.ts";
 import type { Collection, Generation, Store } from "../store/contract.ts";
 import { createSqlStore } from "../store/sql-store.ts";
 import { createSqliteDriver } from "../store/sqlite-driver.ts";
+import { parseVersion } from "../versions/semver.ts";
 import { createLoadedGenerations } from "./loaded-generations.ts";
 import { openIndex } from "./stored-index.ts";
 
@@ -32,7 +33,7 @@ const term = (text: string): Uint8Array =>
 
 /** A version with passages of one term each. */
 const addVersion = async (store: Store, version: string, uris: readonly string[]): Promise<Generation> => {
-  const made = await store.openGeneration("hand", version, { embedder: "e", base: undefined });
+  const made = await store.openGeneration("hand", parseVersion(version), { embedder: "e", base: undefined });
   for (const uri of uris)
     await store.addDocument(
       made.id,
@@ -246,6 +247,23 @@ describe("a stored index", () => {
       opened && { ids: [...opened.arrays.ids], prose: [...opened.arrays.prose], language: opened.language }
     );
   };
+
+  test("that cannot be saved is searched all the same, and somebody is told why: REQ-K9", async () => {
+    const store = openStore();
+    await store.createCollection("hand", "");
+    const generation = await addVersion(store, "1.0.0", ["a.py"]);
+    const reasons: unknown[] = [];
+    const full = new Error("the disk is full");
+    for (const method of ["add", "begin"] as const) {
+      const indexes = { ...store.indexes, [method]: () => Promise.reject(full) };
+      const opened = await openIndex({ ...store, indexes }, generation, DIMENSIONS, method, (error) => {
+        reasons.push(error);
+      });
+      expect(opened?.arrays.ids).toHaveLength(1);
+    }
+    expect(reasons).toEqual([full, full]);
+    await store.close();
+  });
 
   test("is what was built, with the language of most documents; a damaged one is built again: REQ-K9", async () => {
     const store = openStore();

@@ -29,6 +29,8 @@ interface LoadedOptions {
   readonly now: () => number;
   /** Generations that nobody works on are given up beyond this; one alone may be larger. */
   readonly maxBytes: () => number;
+  /** Told why an index that was built could not be saved. */
+  readonly onIndexNotSaved?: ((error: unknown) => void) | undefined;
   /** What there is at the moment. */
   readonly collections: () => Promise<readonly Collection[]>;
 }
@@ -80,7 +82,8 @@ const load = async (state: State, generation: Generation): Promise<Loaded> => {
   // A release that is still under way would take this hold with it.
   await state.releasing.catch(() => {});
   await store.hold(generation.id, holder, now() + HOLD_MS);
-  const opened = await openIndex(store, generation, dimensions, `${holder}:${++state.builds}`);
+  const builder = `${holder}:${++state.builds}`;
+  const opened = await openIndex(store, generation, dimensions, builder, state.onIndexNotSaved);
   if (opened === undefined) throw wasCollected(generation.version);
   return {
     index: createPassageIndex(opened.arrays, dimensions, nearestRows),

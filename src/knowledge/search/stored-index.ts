@@ -159,25 +159,27 @@ const buildIndex = async (
 
 /**
  * The index of a generation: loaded, or else built from its passages, and saved for the next who needs it. Undefined where
- * the generation was removed meanwhile. `builder` names whoever builds, each time another.
+ * the generation was removed meanwhile. `builder` names whoever builds, each time another. `onNotSaved` learns why the next
+ * start has to build it again.
  */
 export const openIndex = async (
   store: Store,
   generation: Generation,
   dimensions: number,
   builder: string,
+  onNotSaved: (error: unknown) => void = () => {},
 ): Promise<GenerationIndex | undefined> => {
   if (generation.state === "open") return buildIndex(store, generation, dimensions);
   const saved = await readIndex(store, generation, dimensions);
   if (saved !== undefined) return saved;
   // Begun before the passages are read: a generation that is opened again meanwhile does not get this index. A store that
   // cannot be written (a full disk) can still be searched.
-  const isBegun = await store.indexes.begin(generation.id, builder).then(
+  const begun = await store.indexes.begin(generation.id, builder).then(
     () => true,
-    () => false,
+    (error: unknown) => onNotSaved(error),
   );
   const built = await buildIndex(store, generation, dimensions);
-  if (built !== undefined && isBegun)
-    await saveIndex(store, generation.id, builder, built, dimensions).catch(() => {});
+  if (built !== undefined && begun === true)
+    await saveIndex(store, generation.id, builder, built, dimensions).catch(onNotSaved);
   return built;
 };

@@ -1,4 +1,5 @@
 import { LlmcError } from "../../base/error.ts";
+import type { VersionLabel } from "../versions/semver.ts";
 import {
   bumpRevision,
   collectionId,
@@ -6,6 +7,7 @@ import {
   noGeneration,
   readGeneration,
 } from "./collections-queries.ts";
+import { adoptQuestions } from "./questions-queries.ts";
 import { first, numberOf, type Query, rows } from "./statements.ts";
 
 export function* promote(generation: number): Query<void> {
@@ -20,11 +22,12 @@ export function* promote(generation: number): Query<void> {
   yield* rows("UPDATE kb_generations SET state = 'sealed' WHERE id = ?", generation);
   yield* rows("UPDATE kb_collections SET active = ? WHERE id = ?", generation, collection);
   yield* rows("DELETE FROM kb_claims WHERE generation = ?", generation);
+  yield* adoptQuestions(generation);
   yield* rows("INSERT INTO kb_promotions (collection, generation) VALUES (?, ?)", collection, generation);
   yield* bumpRevision();
 }
 
-export function* rollback(name: string): Query<string | undefined> {
+export function* rollback(name: string): Query<VersionLabel | undefined> {
   const collection = yield* collectionId(name);
   const history = yield* rows(
     "SELECT id, generation FROM kb_promotions WHERE collection = ? ORDER BY id DESC LIMIT 2",

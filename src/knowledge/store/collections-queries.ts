@@ -1,13 +1,6 @@
 import { LlmcError } from "../../base/error.ts";
-import { compareVersions } from "../versions/semver.ts";
-import type {
-  Collection,
-  EvalQuestion,
-  EvalScores,
-  Generation,
-  GenerationRequest,
-  Source,
-} from "./contract.ts";
+import { compareVersions, parseVersion, type VersionLabel } from "../versions/semver.ts";
+import type { Collection, EvalScores, Generation, GenerationRequest, Source } from "./contract.ts";
 import { dropIndex } from "./index-queries.ts";
 import { GENERATION_TABLES } from "./schema.ts";
 import {
@@ -50,12 +43,14 @@ export function* collectionOf(generation: number): Query<number> {
 }
 
 const GENERATION = `g.id, g.collection, g.version, g.state, g.embedder, g.sources, g.scores, g.created_ms, g.documents,
-  g.chunks, g.bytes, (SELECT count(*) FROM kb_failures f WHERE f.generation = g.id) AS failures`;
+  g.chunks, g.bytes, (SELECT count(*) FROM kb_failures f WHERE f.generation = g.id) AS failures,
+  (SELECT count(*) FROM kb_imports i WHERE i.generation = g.id) AS imports`;
 
 const toGeneration = (row: SqlRow, collection: string): Generation => ({
   id: numberOf(row, "id"),
   collection,
-  version: textOf(row, "version"),
+  version: parseVersion(textOf(row, "version")),
+  isImported: numberOf(row, "imports") > 0,
   state: textOf(row, "state") as Generation["state"],
   embedder: textOf(row, "embedder"),
   sources: jsonOf<readonly Source[]>(row, "sources"),
@@ -66,6 +61,15 @@ const toGeneration = (row: SqlRow, collection: string): Generation => ({
   bytes: numberOf(row, "bytes"),
   failures: numberOf(row, "failures"),
 });
+
+/** A row that cannot be read costs its collection a version, and no other collection anything. */
+const readableGeneration = (row: SqlRow, collection: string): readonly Generation[] => {
+  try {
+    return [toGeneration(row, collection)];
+  } catch {
+    return [];
+  }
+};
 
 export function* readGeneration(id: number): Query<Generation> {
   const row = yield* first(
@@ -84,11 +88,11 @@ export function* listCollections(workspace: string): Query<readonly Collection[]
   const pins = yield* rows("SELECT collection, generation FROM kb_pins WHERE workspace = ?", workspace);
   return collections.map((row) => {
     const [id, name] = [numberOf(row, "id"), textOf(row, "name")];
-    const own = generations
-      .filter((one) => numberOf(one, "collection") === id)
-      .map((one) => toGeneration(one, name))
+    const stored = generations.filter((one) => numberOf(one, "collection") === id);
+    const own = stored
+      .flatMap((one) => readableGeneration(one, name))
       .sort((a, b) => compareVersions(b.version, a.version));
-    const versionOf = (generation: number): string | undefined =>
+    const versionOf = (generation: number): VersionLabel | undefined =>
       own.find((one) => one.id === generation)?.version;
     const pin = pins.find((one) => numberOf(one, "collection") === id);
     return {
@@ -98,6 +102,7 @@ export function* listCollections(workspace: string): Query<readonly Collection[]
       active: versionOf(numberOf(row, "active")),
       pinned: pin === undefined ? undefined : versionOf(numberOf(pin, "generation")),
       generations: own,
+      unreadable: stored.length - own.length,
     };
   });
 }
@@ -139,6 +144,11 @@ const isSealed = (version: string): LlmcError =>
     hint: "Choose another --version, or leave it out for the next one.",
   });
 
+const wasImported = (version: string): LlmcError =>
+  new LlmcError("already_exists", `Version ${version} was imported and does not change.`, {
+    hint: "Choose another --version, or leave it out for the next one.",
+  });
+
 /** Its index belongs to the documents that it had. */
 function* reopenGeneration(id: number): Query<void> {
   yield* rows("UPDATE kb_generations SET state = 'open' WHERE id = ?", id);
@@ -148,8 +158,10 @@ function* reopenGeneration(id: number): Query<void> {
 
 /** Whoever changes the documents of a generation that another run completed meanwhile completes it once more. */
 export function* changeDocuments(generation: number): Query<void> {
-  const { state } = yield* checkOpen(generation);
-  if (state === "complete") yield* reopenGeneration(generation);
+  const { state, isImported, version } = yield* checkOpen(generation);
+  if (state !== "complete") return;
+  if (isImported) throw wasImported(version);
+  yield* reopenGeneration(generation);
 }
 
 /**
@@ -171,21 +183,23 @@ const isThere = (collection: string, version: string): LlmcError =>
 
 export function* openGeneration(
   collection: string,
-  version: string,
+  version: VersionLabel,
   request: GenerationRequest,
   nowMs: number,
 ): Query<Generation> {
   const id = yield* collectionId(collection);
   const known = yield* first(
-    "SELECT id, state FROM kb_generations WHERE collection = ? AND version = ?",
+    "SELECT id FROM kb_generations WHERE collection = ? AND version = ?",
     id,
     version,
   );
   if (known !== undefined) {
-    if (request.sources !== undefined) throw isThere(collection, version);
-    if (textOf(known, "state") === "sealed") throw isSealed(version);
-    yield* reopenGeneration(numberOf(known, "id"));
-    return yield* readGeneration(numberOf(known, "id"));
+    if (request.pack !== undefined) throw isThere(collection, version);
+    const { id: knownId, state, isImported } = yield* readGeneration(numberOf(known, "id"));
+    if (state === "sealed") throw isSealed(version);
+    if (isImported) throw wasImported(version);
+    yield* reopenGeneration(knownId);
+    return yield* readGeneration(knownId);
   }
   const base = request.base === undefined ? undefined : yield* readGeneration(request.base);
   const generation = yield* newGenerationId();
@@ -196,9 +210,15 @@ export function* openGeneration(
     id,
     version,
     request.embedder,
-    JSON.stringify(request.sources ?? base?.sources ?? []),
+    JSON.stringify(request.pack === undefined ? (base?.sources ?? []) : [request.pack.source]),
     nowMs,
   );
+  if (request.pack !== undefined)
+    yield* rows(
+      "INSERT INTO kb_imports (generation, questions) VALUES (?, ?)",
+      generation,
+      JSON.stringify(request.pack.questions),
+    );
   if (base !== undefined)
     yield* rows(
       `INSERT INTO kb_members (generation, document)
@@ -243,15 +263,4 @@ export function* completeGeneration(
 export function* saveScores(generation: number, scores: EvalScores): Query<void> {
   yield* rows("UPDATE kb_generations SET scores = ? WHERE id = ?", JSON.stringify(scores), generation);
   yield* bumpRevision();
-}
-
-export function* readQuestions(name: string): Query<readonly EvalQuestion[]> {
-  const row = yield* first("SELECT questions FROM kb_collections WHERE name = ?", name);
-  if (row === undefined) throw noCollection(name);
-  return jsonOf<readonly EvalQuestion[]>(row, "questions");
-}
-
-export function* saveQuestions(name: string, questions: readonly EvalQuestion[]): Query<void> {
-  const id = yield* collectionId(name);
-  yield* rows("UPDATE kb_collections SET questions = ? WHERE id = ?", JSON.stringify(questions), id);
 }

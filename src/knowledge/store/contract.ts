@@ -1,4 +1,5 @@
 import type { ChunkKind } from "../../retrieve/chunk/chunk.ts";
+import type { VersionLabel } from "../versions/semver.ts";
 
 /** Where documents come from, as it was named: a path, a URL, a git repository. */
 export type Source = string;
@@ -31,7 +32,9 @@ export interface EvalScores {
 export interface Generation {
   readonly id: number;
   readonly collection: string;
-  readonly version: string;
+  readonly version: VersionLabel;
+  /** Made from a pack: complete for good, since nothing of it was read here. */
+  readonly isImported: boolean;
   readonly state: "open" | "complete" | "sealed";
   readonly embedder: string;
   readonly sources: readonly Source[];
@@ -47,8 +50,8 @@ export interface GenerationRequest {
   readonly embedder: string;
   /** The generation whose documents it begins with. */
   readonly base: number | undefined;
-  /** For a generation that has to be new: marks whose it is before it has any document. */
-  readonly sources?: readonly Source[] | undefined;
+  /** The pack that it is made from. It has to be new. */
+  readonly pack?: { readonly source: Source; readonly questions: readonly EvalQuestion[] } | undefined;
 }
 
 export interface Collection {
@@ -57,11 +60,13 @@ export interface Collection {
   readonly product: string;
   readonly createdMs: number;
   /** Version that queries get unless they name one. */
-  readonly active: string | undefined;
+  readonly active: VersionLabel | undefined;
   /** The same for this workspace. */
-  readonly pinned: string | undefined;
+  readonly pinned: VersionLabel | undefined;
   /** Newest first. */
   readonly generations: readonly Generation[];
+  /** Versions in the store that cannot be read: somebody else wrote them, or a newer llmc. */
+  readonly unreadable: number;
 }
 
 /** What is known of a document, whatever generation it is in. */
@@ -222,8 +227,8 @@ export interface Store {
   /** With everything in it. */
   removeCollection(name: string): Promise<void>;
 
-  /** Makes a generation, or opens it again. The number of a generation is never used for another one. */
-  openGeneration(collection: string, version: string, request: GenerationRequest): Promise<Generation>;
+  /** Makes a generation, or opens it again, unless it was imported. The number of a generation is never used for another one. */
+  openGeneration(collection: string, version: VersionLabel, request: GenerationRequest): Promise<Generation>;
   /**
    * Adds to the sources that the documents of a generation come from, and removes some. Who adds or removes documents
    * afterwards opens it again.
@@ -239,10 +244,13 @@ export interface Store {
    */
   discardGeneration(generation: number, claim?: Pick<Claim, "key" | "holder">): Promise<void>;
   saveScores(generation: number, scores: EvalScores): Promise<void>;
-  /** Seals a generation and makes it the one that queries get: from one moment to the next. */
+  /**
+   * Seals a generation and makes it the one that queries get: from one moment to the next. Questions of a pack become those
+   * of a collection that has none.
+   */
   promote(generation: number): Promise<void>;
   /** Makes the generation active that was so before; gives its version, or nothing where there is none. */
-  rollback(collection: string): Promise<string | undefined>;
+  rollback(collection: string): Promise<VersionLabel | undefined>;
   pin(collection: string, version: string | undefined): Promise<void>;
 
   /** Which of these documents the collection already has, in any generation. */
@@ -275,7 +283,8 @@ export interface Store {
   readonly claims: StoredClaims;
   readonly indexes: StoredIndexes;
 
-  questions(collection: string): Promise<readonly EvalQuestion[]>;
+  /** Of a collection, or, where it has none, those that a generation brought with its pack. */
+  questions(collection: string, generation?: number): Promise<readonly EvalQuestion[]>;
   saveQuestions(collection: string, questions: readonly EvalQuestion[]): Promise<void>;
 
   /** Keeps a generation from being collected until that time; a holder renews it as long as it needs it. */

@@ -1,8 +1,8 @@
 /**
  * Of the tables; a store of a later version is refused. Version 2 has tables of indexes besides, version 3 the number of
- * the last generation, version 4 a table of claims.
+ * the last generation, version 4 a table of claims, version 5 one of imports.
  */
-export const STORE_VERSION = 4;
+export const STORE_VERSION = 5;
 
 /** The types that the databases call differently. */
 interface Dialect {
@@ -51,6 +51,7 @@ const tables = ({ id, whole, bytes }: Dialect): Readonly<Record<string, string>>
     piece ${whole} NOT NULL, bytes ${bytes} NOT NULL, PRIMARY KEY (generation, section, piece)`,
   kb_claims: `generation ${whole} NOT NULL, doc_key TEXT NOT NULL, holder TEXT NOT NULL, beat ${whole} NOT NULL,
     failure TEXT, PRIMARY KEY (generation, doc_key)`,
+  kb_imports: `generation ${whole} PRIMARY KEY REFERENCES kb_generations (id), questions TEXT NOT NULL`,
   kb_meta: `name TEXT PRIMARY KEY, value ${whole} NOT NULL`,
 });
 
@@ -61,6 +62,7 @@ export const INDEX_TABLES = ["kb_index_parts", "kb_indexes"] as const;
 export const GENERATION_TABLES = [
   ...INDEX_TABLES,
   "kb_claims",
+  "kb_imports",
   "kb_members",
   "kb_failures",
   "kb_holds",

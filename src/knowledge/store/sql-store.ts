@@ -6,6 +6,7 @@ import type { IndexedPassage, Store } from "./contract.ts";
 import * as documents from "./documents-queries.ts";
 import * as indexes from "./index-queries.ts";
 import * as reading from "./passages-queries.ts";
+import * as evaluation from "./questions-queries.ts";
 import type { Query } from "./statements.ts";
 
 /** What runs the work of a store: one database. */
@@ -81,8 +82,8 @@ export const createSqlStore = ({ driver, workspace, now }: SqlStoreOptions): Sto
       header: (generation) => read(() => indexes.readIndexHeader(generation)),
       part: (generation, section, piece) => read(() => indexes.readIndexPart(generation, section, piece)),
     },
-    questions: (name) => read(() => collections.readQuestions(name)),
-    saveQuestions: (name, questions) => write(() => collections.saveQuestions(name, questions)),
+    questions: (name, generation) => read(() => evaluation.readQuestions(name, generation)),
+    saveQuestions: (name, questions) => write(() => evaluation.saveQuestions(name, questions)),
     hold: (generation, holder, untilMs) => write(() => garbage.hold(generation, holder, untilMs)),
     release: (generation, holder) => write(() => garbage.release(generation, holder)),
     collect: (name, keep, nowMs) => write(() => garbage.collect(name, keep, nowMs)),

@@ -1,5 +1,10 @@
 import { LlmcError } from "../../base/error.ts";
 
+declare const parsed: unique symbol;
+
+/** A semantic version in its usual spelling. `parseVersion` alone makes one, so what has this type can be compared. */
+export type VersionLabel = string & { readonly [parsed]: true };
+
 /** A version as of semver.org 2.0; build metadata is kept in the label and not compared. */
 interface Version {
   readonly numbers: readonly [number, number, number];
@@ -26,9 +31,9 @@ const badVersion = (text: string): LlmcError =>
   });
 
 /** The version in its usual spelling, without a leading `v`. */
-export const checkVersion = (text: string): string => {
+export const parseVersion = (text: string): VersionLabel => {
   if (!isVersion(text)) throw badVersion(text);
-  return text.trim().replace(/^v/, "");
+  return text.trim().replace(/^v/, "") as VersionLabel;
 };
 
 const comparePre = (a: readonly string[], b: readonly string[]): number => {
@@ -54,23 +59,34 @@ const compare = (a: Version, b: Version): number => {
   return comparePre(a.pre, b.pre);
 };
 
-export const compareVersions = (a: string, b: string): number => {
-  const [left, right] = [parse(a), parse(b)];
-  if (left === undefined || right === undefined) throw badVersion(left === undefined ? a : b);
-  return compare(left, right);
+const numbersOf = (label: VersionLabel): Version => {
+  const version = parse(label);
+  if (version === undefined) throw new Error("a version was not parsed");
+  return version;
 };
 
+export const compareVersions = (a: VersionLabel, b: VersionLabel): number =>
+  compare(numbersOf(a), numbersOf(b));
+
+const noNext = (label: VersionLabel): LlmcError =>
+  new LlmcError("invalid_args", `There is no minor version after ${label}.`, {
+    hint: "Name one with --version.",
+  });
+
 /** The next minor version: what a new generation is called where nobody says. */
-export const nextMinor = (text: string | undefined): string => {
-  const version = text === undefined ? undefined : parse(text);
-  if (version === undefined) return "1.0.0";
-  const [major, minor] = version.numbers;
-  return `${major}.${minor + 1}.0`;
+export const nextMinor = (label: VersionLabel | undefined): VersionLabel => {
+  if (label === undefined) return parseVersion("1.0.0");
+  const [major, minor] = numbersOf(label).numbers;
+  const next = `${major}.${minor + 1}.0`;
+  if (!isVersion(next)) throw noNext(label);
+  return parseVersion(next);
 };
 
 interface Bound {
   readonly operator: ">=" | ">" | "<" | "<=" | "=";
   readonly version: Version;
+  /** Its pre-release was not written in the range. */
+  readonly isImplied?: true;
 }
 
 const PARTIAL = new RegExp(
@@ -92,6 +108,7 @@ const badRange = (range: string): LlmcError =>
 const below = (major: number, minor: number, patch: number): Bound => ({
   operator: "<",
   version: at(major, minor, patch, ["0"]),
+  isImplied: true,
 });
 
 /** One comparator of a range as bounds: `^1.2` is at least 1.2.0 and below 2.0.0. */
@@ -153,9 +170,9 @@ export const compileRange = (range: string): ((version: string) => boolean) => {
   });
   const namesPre = (bounds: readonly Bound[], { numbers }: Version): boolean =>
     bounds.some(
-      ({ version }) =>
+      ({ version, isImplied }) =>
         version.pre.length > 0 &&
-        version.pre[0] !== "0" &&
+        isImplied !== true &&
         version.numbers.every((number, position) => number === numbers[position]),
     );
   return (text) => {

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MAX_RECORD_BYTES } from "./bounded.ts";
-import { encodeRecord, type Link, type Sign } from "./chain.ts";
+import { encodeRecord, type Link, type Sign, startOf } from "./chain.ts";
 import { isTornRecord } from "./torn-record.ts";
 
 const sign: Sign = (text) => createHmac("sha256", "key").update(text).digest("base64url");
@@ -43,6 +43,23 @@ describe("REQ-O5 what a killed process can have left of a record", () => {
         },
       ),
     );
+  });
+
+  it("FAIL-J11 is judged however deep its brackets are", () => {
+    const head = `${startOf(CHAIN, LINK)}"a":`;
+    for (const [opening, closing] of [
+      ["[", "]"],
+      ['{"b":', "}"],
+      ['[{"b":', "}]"],
+    ] as const) {
+      const times = Math.floor((MAX_RECORD_BYTES - 1000) / (opening + closing).length);
+      const open = head + opening.repeat(times);
+      const whole = `${open}1${closing.repeat(times)}`;
+      for (const piece of [open, `${open}1`, whole, `${whole},`, `${whole},"c":tr`])
+        expect(isTorn(piece)).toBe(true);
+      for (const piece of [`${open}x`, `${open}}]`, `${whole}${closing}`, `${whole}1`, `${whole}}`])
+        expect(isTorn(piece)).toBe(false);
+    }
   });
 
   it("is nothing longer than a record, and nothing that no record has", () => {

@@ -39,42 +39,52 @@ class JsonPrefix {
     return this.#match(/"/y) !== undefined;
   }
 
-  /** After the opening bracket: items until the closing one, which an object at the top does not have yet. */
-  #items(end: "]" | "}"): boolean {
-    if (this.isOver || this.#match(end === "]" ? /\]/y : /\}/y) !== undefined) return true;
-    for (;;) {
-      if (!(end === "}" ? this.#member() : this.#value())) return false;
-      if (this.isOver || this.#match(end === "]" ? /\]/y : /\}/y) !== undefined) return true;
-      if (this.#match(/,/y) === undefined) return false;
+  #isNext(sign: RegExp): boolean {
+    return this.#match(sign) !== undefined;
+  }
+
+  /** A key and its colon, as far as they go. */
+  #key(): boolean {
+    return this.#text[this.#at] === '"' && this.#string() && (this.isOver || this.#word(":"));
+  }
+
+  #scalar(): boolean {
+    switch (this.#text[this.#at]) {
+      case '"':
+        return this.#string();
+      case "t":
+        return this.#word("true");
+      case "f":
+        return this.#word("false");
+      case "n":
+        return this.#word("null");
+      default:
+        return this.#isNext(/-?\d+(?:\.\d*)?(?:e[+-]?\d*)?|-$/y);
     }
   }
 
-  #member(): boolean {
-    if (this.isOver) return true;
-    return (
-      this.#text[this.#at] === '"' && this.#string() && (this.isOver || this.#word(":")) && this.#value()
-    );
-  }
-
-  #value(): boolean {
-    if (this.isOver) return true;
-    const first = this.#text[this.#at];
-    if (first === '"') return this.#string();
-    if (this.#match(/\{/y) !== undefined) return this.#items("}");
-    if (this.#match(/\[/y) !== undefined) return this.#items("]");
-    if (first === "t") return this.#word("true");
-    if (first === "f") return this.#word("false");
-    if (first === "n") return this.#word("null");
-    return this.#match(/-?\d+(?:\.\d*)?(?:e[+-]?\d*)?|-$/y) !== undefined;
-  }
-
-  /** The members of the object at the top, as far as they go; it has not ended. */
+  /**
+   * The members of the object at the top, as far as they go; it has not ended. What is open is kept in a list: brackets of
+   * somebody who adds to a file may be as many as fit.
+   */
   members(): boolean {
-    for (;;) {
-      if (!this.#member()) return false;
-      if (this.isOver) return true;
-      if (this.#match(/,/y) === undefined) return false;
+    const open: ("]" | "}")[] = ["}"];
+    while (!this.isOver) {
+      if (open.at(-1) === "}" && !this.#key()) return false;
+      if (this.isOver) break;
+      if (this.#isNext(/\{/y)) {
+        open.push("}");
+        if (!this.#isNext(/\}/y)) continue;
+        open.pop();
+      } else if (this.#isNext(/\[/y)) {
+        open.push("]");
+        if (!this.#isNext(/\]/y)) continue;
+        open.pop();
+      } else if (!this.#scalar()) return false;
+      while (open.length > 1 && this.#isNext(open.at(-1) === "]" ? /\]/y : /\}/y)) open.pop();
+      if (!this.isOver && !this.#isNext(/,/y)) return false;
     }
+    return true;
   }
 }
 

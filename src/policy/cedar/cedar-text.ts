@@ -1,4 +1,8 @@
-const COMMENT_OR_STRING = /"(?:\\.|[^"\\])*"|\/\/[^\n]*/g;
+/**
+ * As Cedar reads them: a comment ends at a carriage return, too, and a backslash takes any character with it. A string that
+ * does not end takes the rest, so that it is looked for only once; Cedar reads nothing behind it either.
+ */
+export const COMMENT_OR_STRING = /"(?:\\.|[^"\\])*"?|\/\/[^\r\n]*/gs;
 
 /** The same text, of the same length, with blanks in place of the comments. */
 const withoutComments = (text: string): string =>

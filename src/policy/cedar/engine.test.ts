@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { rounds } from "../../../test/rounds.ts";
+import { loadCedar } from "../../host/os/bundled-files.ts";
 import { decideByDefault } from "./default-decision.ts";
 import { DEFAULT_POLICIES } from "./default-policies.ts";
 import { compilePolicies } from "./engine.ts";
@@ -27,9 +28,8 @@ const ACTIONS: readonly PolicyAction[] = [
   { name: "wipe", groups: ["write", "admin"], about: ["Server"] },
 ];
 
-let slots = 0;
 const compile = (files: readonly PolicyFile[], defaultDeny = true) =>
-  compilePolicies(cedar, { slot: `test-${slots++}`, actions: ACTIONS, files, defaultDeny });
+  compilePolicies(() => loadCedar() as Cedar, { actions: ACTIONS, files, defaultDeny });
 
 const fileOf = (text: string, mayPermit = true): PolicyFile => ({ name: "my.cedar", text, mayPermit });
 
@@ -403,69 +403,76 @@ const policyTexts = fc
       `${effect}(${principal}, ${action}, ${resource}) ${condition};`,
   );
 
-/** Each set of policies is asked this often: compiling them takes most of the time. */
-const REQUESTS_EACH = 20;
-const SETS = rounds(50, 500);
+/** Each set has three or four policies, so that the long form tries more than 10,000 of them. */
+const SETS = rounds(200, 3500);
+const REQUESTS_EACH = 5;
 
 describe("random policies", () => {
-  it(`REQ-I4: ${SETS * REQUESTS_EACH} requests over ${SETS} sets of random policies are decided as Cedar itself decides them`, () => {
-    const outcomes = { allow: 0, deny: 0 };
-    fc.assert(
-      fc.property(
-        fc.array(policyTexts, { minLength: 1, maxLength: 6 }),
-        fc.array(requests, { minLength: REQUESTS_EACH, maxLength: REQUESTS_EACH }),
-        (texts, asked) => {
-          const { decide } = compiled([fileOf(texts.join("\n"))]);
-          for (const request of asked) {
-            const { principal, action, resource, context } = request;
-            const answer = cedar.isAuthorized({
-              principal: { type: "Principal", id: principal.id },
-              action: { type: "Action", id: action.name },
-              resource: { type: resource.type, id: resource.id },
-              context: {
-                mode: context.mode,
-                profile: context.profile,
-                air_gapped: context.air_gapped,
-                granted: context.granted,
-              },
-              policies: { staticPolicies: `${DEFAULT_POLICIES}\n${texts.join("\n")}` },
-              entities: [
-                {
-                  uid: { type: "Principal", id: principal.id },
-                  attrs: { scopes: [...principal.scopes], transport: principal.transport },
-                  parents: [
-                    { type: "Agent", id: principal.agent },
-                    { type: "Session", id: principal.session },
-                  ],
+  it(
+    `REQ-I4: ${SETS * REQUESTS_EACH} requests over ${SETS} sets of random policies are decided as Cedar itself decides them`,
+    () => {
+      const outcomes = { allow: 0, deny: 0 };
+      let policies = 0;
+      fc.assert(
+        fc.property(
+          fc.array(policyTexts, { minLength: 1, maxLength: 6 }),
+          fc.array(requests, { minLength: REQUESTS_EACH, maxLength: REQUESTS_EACH }),
+          (texts, asked) => {
+            const { decide } = compiled([fileOf(texts.join("\n"))]);
+            policies += texts.length;
+            for (const request of asked) {
+              const { principal, action, resource, context } = request;
+              const answer = cedar.isAuthorized({
+                principal: { type: "Principal", id: principal.id },
+                action: { type: "Action", id: action.name },
+                resource: { type: resource.type, id: resource.id },
+                context: {
+                  mode: context.mode,
+                  profile: context.profile,
+                  air_gapped: context.air_gapped,
+                  granted: context.granted,
                 },
-                {
-                  uid: { type: resource.type, id: resource.id },
-                  attrs:
-                    resource.type === "Command"
-                      ? { allowlisted: resource.allowlisted, missing_powers: [...resource.missing_powers] }
-                      : resource.type === "Host"
-                        ? { listed: resource.listed, local: resource.local }
-                        : {},
-                  parents: [],
-                },
-                {
-                  uid: { type: "Action", id: action.name },
-                  attrs: {},
-                  parents: action.groups.map((id) => ({ type: "Action", id })),
-                },
-              ],
-            });
-            if (answer.type === "failure") throw new Error(JSON.stringify(answer));
-            const { decision } = answer.response;
-            outcomes[decision]++;
-            expect(decide(request).allowed).toBe(decision === "allow");
-          }
-        },
-      ),
-      { numRuns: SETS },
-    );
-    expect(outcomes.allow + outcomes.deny).toBe(SETS * REQUESTS_EACH);
-    // Neither answer is a rare one.
-    expect(Math.min(outcomes.allow, outcomes.deny)).toBeGreaterThan((SETS * REQUESTS_EACH) / 20);
-  });
+                policies: { staticPolicies: `${DEFAULT_POLICIES}\n${texts.join("\n")}` },
+                entities: [
+                  {
+                    uid: { type: "Principal", id: principal.id },
+                    attrs: { scopes: [...principal.scopes], transport: principal.transport },
+                    parents: [
+                      { type: "Agent", id: principal.agent },
+                      { type: "Session", id: principal.session },
+                    ],
+                  },
+                  {
+                    uid: { type: resource.type, id: resource.id },
+                    attrs:
+                      resource.type === "Command"
+                        ? { allowlisted: resource.allowlisted, missing_powers: [...resource.missing_powers] }
+                        : resource.type === "Host"
+                          ? { listed: resource.listed, local: resource.local }
+                          : {},
+                    parents: [],
+                  },
+                  {
+                    uid: { type: "Action", id: action.name },
+                    attrs: {},
+                    parents: action.groups.map((id) => ({ type: "Action", id })),
+                  },
+                ],
+              });
+              if (answer.type === "failure") throw new Error(JSON.stringify(answer));
+              const { decision } = answer.response;
+              outcomes[decision]++;
+              expect(decide(request).allowed).toBe(decision === "allow");
+            }
+          },
+        ),
+        { numRuns: SETS },
+      );
+      expect(outcomes.allow + outcomes.deny).toBe(SETS * REQUESTS_EACH);
+      expect(policies).toBeGreaterThan(SETS * 3);
+      // Neither answer is a rare one.
+      expect(Math.min(outcomes.allow, outcomes.deny)).toBeGreaterThan((SETS * REQUESTS_EACH) / 20);
+    },
+    rounds(30_000, 180_000),
+  );
 });

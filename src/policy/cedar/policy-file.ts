@@ -9,7 +9,8 @@ import type {
 } from "@cedar-policy/cedar-wasm/nodejs";
 import { type LocatedPolicy, locatePolicies } from "./cedar-text.ts";
 import type { PolicyAction } from "./model.ts";
-import type { PolicyProblem } from "./positions.ts";
+import { findTooDeep, TOO_DEEP } from "./nesting.ts";
+import { type PolicyProblem, positionOf, positionOfPolicy } from "./positions.ts";
 import { remarksOn } from "./remarks.ts";
 
 /** The functions of Cedar's WebAssembly that are used here. */
@@ -49,6 +50,10 @@ const positionIn = (text: string, offset: number): Pick<PolicyProblem, "line" | 
   return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
 };
 
+/** The same of a position in UTF-16 units. */
+const positionAt = (text: string, at: number): Pick<PolicyProblem, "line" | "column"> =>
+  positionIn(text, Buffer.byteLength(text.slice(0, at)));
+
 const problemIn =
   ({ name, text }: PolicyFile) =>
   ({ message, help, sourceLocations }: DetailedError): PolicyProblem => {
@@ -68,7 +73,7 @@ export interface ParsedPolicy extends LoadedPolicy {
   readonly mayPermit: boolean;
 }
 
-interface Parsed {
+export interface Parsed {
   readonly policies: readonly ParsedPolicy[];
   readonly problems: readonly PolicyProblem[];
   readonly warnings: readonly PolicyProblem[];
@@ -95,14 +100,14 @@ const parseOne = (
 ): ParsedOne => {
   const at = {
     file: file.name,
-    ...positionIn(file.text, Buffer.byteLength(file.text.slice(0, start))),
+    ...positionAt(file.text, start),
   };
   const answer = cedar.policyToJson(text);
   if (answer.type === "failure") return { problems: answer.errors.map(problemIn(file)), warnings: [] };
   const { json } = answer;
   // An annotation may have no value.
   const annotations = (json.annotations ?? {}) as Readonly<Record<string, string | null>>;
-  const position = `${file.name}#${number}`;
+  const position = positionOfPolicy(file.name, number);
   const { id = position, prompt } = annotations;
   if (id === null || ("id" in annotations && !POLICY_ID.test(id)))
     return { problems: [{ ...at, message: BAD_ID }], warnings: [] };
@@ -149,6 +154,13 @@ export const parseFile = (
   file: PolicyFile,
 ): Parsed => {
   const whole = { file: file.name, line: 0, column: 0 };
+  const deep = findTooDeep(file.text);
+  if (deep !== undefined)
+    return {
+      policies: [],
+      problems: [{ file: file.name, ...positionAt(file.text, deep), message: TOO_DEEP }],
+      warnings: [],
+    };
   const parts = cedar.policySetTextToParts(file.text);
   if (parts.type === "failure")
     return { policies: [], problems: parts.errors.map(problemIn(file)), warnings: [] };
@@ -197,7 +209,7 @@ export const findDuplicates = (policies: readonly ParsedPolicy[]): readonly Poli
             file: policy.file,
             line: policy.line,
             column: 1,
-            message: `the id "${policy.id}" is taken by ${first.file}:${first.line}`,
+            message: `the id "${policy.id}" is taken by ${positionOf({ file: first.file, line: first.line })}`,
           },
         ];
   });

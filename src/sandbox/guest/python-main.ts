@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
+import { crc32 } from "node:zlib";
 import type { PyodideAPI } from "pyodide";
 import type { GuestSettings, ToGuest } from "./messages.ts";
 import { PYODIDE_PRELUDE, PYODIDE_SURROUND, PYTHON_PRELOAD } from "./python-prelude.ts";
@@ -62,6 +63,22 @@ const allowBindingOfConstants = (): void => {
   Object.defineProperty(process, "binding", { value: () => ({ fs: {} }) });
 };
 
+const CHECKSUM_BYTES = 4;
+
+const checksumOf = (snapshot: Uint8Array): Uint8Array => {
+  const checksum = Buffer.alloc(CHECKSUM_BYTES);
+  checksum.writeUInt32LE(crc32(snapshot));
+  return checksum;
+};
+
+/** Throws for one that is not as it was written: an interpreter that began with it could do anything. */
+const readSnapshot = (file: string): Uint8Array => {
+  const bytes = readFileSync(file);
+  const snapshot = bytes.subarray(0, -CHECKSUM_BYTES);
+  if (!bytes.subarray(-CHECKSUM_BYTES).equals(checksumOf(snapshot))) throw new Error("a damaged snapshot");
+  return snapshot;
+};
+
 interface Loader {
   loadPyodide(options: Readonly<Record<string, unknown>>): Promise<PyodideAPI>;
 }
@@ -73,7 +90,7 @@ const load = async (
   const { loadPyodide } = (await import(pathToFileURL(`${pyodideFolder}/pyodide.mjs`).href)) as Loader;
   return loadPyodide({
     indexURL: pyodideFolder,
-    ...(snapshotFile === undefined ? {} : { _loadSnapshot: readFileSync(snapshotFile) }),
+    ...(snapshotFile === undefined ? {} : { _loadSnapshot: readSnapshot(snapshotFile) }),
     ...options,
   });
 };
@@ -106,6 +123,7 @@ const makeSnapshot = async (settings: GuestSettings): Promise<void> => {
   pyodide.runPython(PYODIDE_PRELUDE);
   const snapshot = (pyodide as unknown as { makeMemorySnapshot(): Uint8Array }).makeMemorySnapshot();
   writeAll(snapshot);
+  writeAll(checksumOf(snapshot));
 };
 
 const serve = async (settings: GuestSettings): Promise<void> => {

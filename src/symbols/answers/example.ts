@@ -8,8 +8,8 @@ import type { Resolver } from "../resolve/resolver.ts";
 import { symbolsOf } from "../resolve/types.ts";
 import type { UseFinder } from "../resolve/uses.ts";
 import type { SymbolAt } from "./answers.ts";
+import { CALLS } from "./call-edges.ts";
 import { describe } from "./find-symbols.ts";
-import { CALLS } from "./lineage.ts";
 
 /** A definition that a piece of code leads to. */
 export interface Reached {

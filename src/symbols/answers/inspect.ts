@@ -5,9 +5,9 @@ import { isTestFile } from "../project/test-files.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { FoundUse, UseFinder } from "../resolve/uses.ts";
 import type { FileCard, Inspection, InspectOptions, Neighbour, SymbolAt, SymbolCard } from "./answers.ts";
+import { createCallEdges } from "./call-edges.ts";
 import { type FileLinks, findFile } from "./files.ts";
 import { describe, findSymbols } from "./find-symbols.ts";
-import { CALLS } from "./lineage.ts";
 import { DEFAULT_CONFIDENCE, type FindMentions, NO_MENTIONS, nameIn } from "./mentions.ts";
 import { docOf, signatureOf } from "./source-text.ts";
 import { suggest } from "./suggest.ts";
@@ -65,6 +65,7 @@ export const createInspect = (
   readText: ReadText,
   mentionsOf: FindMentions,
 ) => {
+  const edges = createCallEdges(table, resolver, finder);
   const neighbours = (
     found: readonly { readonly symbol: SymbolId; readonly confidence: number }[],
   ): readonly Neighbour[] => {
@@ -95,8 +96,8 @@ export const createInspect = (
         : [],
       children: neighbours(definitionsAround(uses.filter(({ kind }) => kind === "inherit"))),
       members: membersOf(table, symbol),
-      callers: neighbours(definitionsAround(uses.filter(({ kind }) => CALLS.has(kind)))),
-      callees: neighbours(finder.usedBy(symbol, CALLS)),
+      callers: neighbours(edges.callersOf(symbol)),
+      callees: neighbours(edges.calleesOf(symbol)),
       tests: tests.slice(0, MAX_NEIGHBOURS).map((use) => ({
         path: use.file.path,
         line: use.line,

@@ -1,15 +1,13 @@
-import type { ReferenceKind } from "../extract/file-symbols.ts";
 import type { FileRecord } from "../project/family.ts";
-import { type SymbolId, symbolId, type Table } from "../project/table.ts";
+import type { SymbolId, Table } from "../project/table.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { UseFinder } from "../resolve/uses.ts";
 import type { Direction, Lineage, LineageEdge, LineageNode, LineageOptions } from "./answers.ts";
+import { createCallEdges } from "./call-edges.ts";
 import { describeFile, type FileLinks, findFile } from "./files.ts";
 import { describe, findSymbols } from "./find-symbols.ts";
 import { DEFAULT_CONFIDENCE, type FindMentions, NO_MENTIONS, nameIn } from "./mentions.ts";
 import { suggest } from "./suggest.ts";
-
-export const CALLS: ReadonlySet<ReferenceKind> = new Set(["call", "decorate"]);
 
 const DEFAULT_DEPTH = 2;
 const MAX_DEPTH = 10;
@@ -17,12 +15,6 @@ const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;
 /** A name with more definitions than this is followed from the likeliest ones. */
 const MAX_STARTS = 20;
-
-interface Step {
-  readonly other: SymbolId;
-  readonly line: number;
-  readonly confidence: number;
-}
 
 /** Where a symbol is used, by calls or otherwise. */
 const resolvedLines =
@@ -64,9 +56,15 @@ const fileLineage = (
 };
 
 /** Callers and callees of a symbol, breadth first. Each symbol is a node only once, so cycles end. */
-export const createLineage =
-  (table: Table, resolver: Resolver, finder: UseFinder, links: FileLinks, mentionsOf: FindMentions) =>
-  (query: string, options: LineageOptions = {}): Lineage => {
+export const createLineage = (
+  table: Table,
+  resolver: Resolver,
+  finder: UseFinder,
+  links: FileLinks,
+  mentionsOf: FindMentions,
+) => {
+  const edgesOf = createCallEdges(table, resolver, finder);
+  return (query: string, options: LineageOptions = {}): Lineage => {
     const direction = options.direction ?? "both";
     const depth = Math.min(Math.max(1, options.depth ?? DEFAULT_DEPTH), MAX_DEPTH);
     const limit = Math.min(Math.max(1, options.limit ?? DEFAULT_LIMIT), MAX_LIMIT);
@@ -102,17 +100,6 @@ export const createLineage =
       nodes.push({ ...described, depth: at });
       return nodes.length - 1;
     };
-    const callersOf = (symbol: SymbolId): readonly Step[] =>
-      finder.usesOf(symbol).flatMap(({ file, line, kind, inside, confidence }) => {
-        if (!CALLS.has(kind) || inside < 0) return [];
-        return [{ other: symbolId(file.id, inside), line, confidence }];
-      });
-    const calleesOf = (symbol: SymbolId): readonly Step[] =>
-      resolver
-        .sameAs(symbol)
-        .flatMap((twin) => finder.usedBy(twin, CALLS))
-        .map(({ symbol: other, line, confidence }) => ({ other, line, confidence }));
-
     const follow = (sign: 1 | -1): void => {
       let edge: readonly SymbolId[] = starts;
       const seen = new Set<SymbolId>(starts.map(one));
@@ -121,7 +108,9 @@ export const createLineage =
         for (const symbol of edge) {
           const here = nodeOf.get(one(symbol));
           if (here === undefined) continue;
-          for (const { other, line, confidence } of sign < 0 ? callersOf(symbol) : calleesOf(symbol)) {
+          for (const { symbol: other, line, confidence } of sign < 0
+            ? edgesOf.callersOf(symbol)
+            : edgesOf.calleesOf(symbol)) {
             if (confidence < DEFAULT_CONFIDENCE) continue;
             const there = addNode(other, sign * step);
             if (there === undefined) continue;
@@ -153,3 +142,4 @@ export const createLineage =
         : mentionsOf(nodes[0]?.name ?? "", starts, starts.flatMap(resolvedLines(finder)));
     return { nodes, edges: listed, truncated, mentions, suggestions: [] };
   };
+};

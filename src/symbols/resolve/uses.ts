@@ -17,6 +17,7 @@ export interface FoundUse {
 export interface UsedSymbol {
   readonly symbol: SymbolId;
   readonly line: number;
+  readonly kind: ReferenceKind;
   readonly confidence: number;
 }
 
@@ -176,10 +177,11 @@ const usedBy = (state: State, symbol: SymbolId, kinds: ReadonlySet<ReferenceKind
     const line = file.references[at + 2] ?? 0;
     if (line < definition.startLine || line > definition.endLine) continue;
     if (!isInside(file.references[at + 3] ?? -1)) continue;
-    if (!kinds.has(state.table.reference(file, at).kind)) continue;
+    const { kind } = state.table.reference(file, at);
+    if (!kinds.has(kind)) continue;
     const { symbols, confidence } = resolve(state, file, at);
     const [first] = symbols;
-    if (first !== undefined) used.push({ symbol: first, line, confidence });
+    if (first !== undefined) used.push({ symbol: first, line, kind, confidence });
   }
   return used;
 };

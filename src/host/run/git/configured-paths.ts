@@ -2,7 +2,8 @@ import { posix } from "node:path";
 import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
 import { isPlainKey } from "../../git/config.ts";
-import { isInclude, realOf, refusedRepository, settingsByFile } from "../../git/files.ts";
+import { isInclude, refusedRepository, settingsByFile } from "../../git/files.ts";
+import { MISSING, obeyedRealPath } from "../../git/obeyed-files.ts";
 import type { LookupBudget } from "../../reach/lookup-budget.ts";
 import { resolveLinks } from "../../reach/path-rules.ts";
 import type { Reach } from "../../reach/reach.ts";
@@ -12,7 +13,6 @@ import { pathsReached, type ReachedPath, reachedPath } from "../../reach/reached
 export const configuredFolders = (dir: string): readonly string[] => {
   const paths: string[] = [];
   for (const { name, settings } of settingsByFile(dir)) {
-    if (settings === undefined) throw refusedRepository(`its ${name} cannot be read`);
     for (const setting of settings) {
       if (isInclude(setting)) throw refusedRepository(`its ${name} includes another file`);
       if (/^core\.(worktree|attributesfile)$/.test(setting.key) && setting.value !== "")
@@ -52,8 +52,9 @@ export const refuseConfiguredFiles = (
 ): void => {
   for (const dir of dirs) {
     // `modules` may be a link.
-    const start = realOf(dir) ?? dir;
-    for (const { key, value } of settingsByFile(dir).flatMap(({ settings }) => settings ?? [])) {
+    const real = obeyedRealPath(dir);
+    const start = real === MISSING ? dir : real;
+    for (const { key, value } of settingsByFile(dir).flatMap(({ settings }) => settings)) {
       const why = `its setting ${quoteForMessage(key)} names a file that is withheld or outside the allowed roots`;
       // The home of another user, which only git's own expansion knows.
       if (/^(:\(optional\))?~[^/\s]+\//.test(value) && !isPlainKey(key)) throw refusedRepository(why);

@@ -5,7 +5,8 @@ import { quoteForMessage } from "../../../base/text.ts";
 import { namesAdded, useOfFilters } from "../../../policy/git-filters.ts";
 import { compileGlob } from "../../../policy/globs.ts";
 import { insideRoots } from "../../../policy/paths.ts";
-import { MAX_CONFIG_BYTES, readSmallFile } from "../../git/files.ts";
+import { MAX_CONFIG_BYTES } from "../../git/files.ts";
+import { MISSING, type Missing, readObeyed } from "../../git/obeyed-files.ts";
 import { MAX_INDEX_BYTES, trackedFiles } from "./index-file.ts";
 import { ownSettings } from "./left-out.ts";
 import type { GitRepository } from "./repository.ts";
@@ -21,8 +22,8 @@ interface FilterLine {
   readonly folder: string;
 }
 
-const linesOf = (content: Buffer | undefined, folder: string): readonly FilterLine[] => {
-  if (content?.includes("filter=") !== true) return [];
+const linesOf = (content: Buffer | Missing | undefined, folder: string): readonly FilterLine[] => {
+  if (content === undefined || content === MISSING || !content.includes("filter=")) return [];
   return content
     .toString()
     .split("\n")
@@ -47,10 +48,10 @@ const keptAttributes = ({ gitDir }: GitRepository): readonly string[] => {
   const stamp = `${stats.ino} ${stats.size} ${stats.ctimeMs}`;
   const known = cache.get(path);
   if (known?.stamp === stamp) return known.names;
-  const index = readSmallFile(path, MAX_INDEX_BYTES);
+  const index = readObeyed(path, MAX_INDEX_BYTES);
   // The fourth version shortens names.
   const mayHold =
-    index !== undefined && (index.includes(NAME) || (index.length > 8 && index.readUInt32BE(4) === 4));
+    index !== MISSING && (index.includes(NAME) || (index.length > 8 && index.readUInt32BE(4) === 4));
   const isAttributes = (name: string): boolean => posix.basename(name) === NAME;
   const names = (mayHold ? (trackedFiles(index, isAttributes) ?? []) : []).map(({ name }) => name);
   cache.set(path, { stamp, names });
@@ -70,9 +71,9 @@ const filterLines = (
   ]);
   for (let folder = start; insideRoots(folder, [top]) && folder !== top; folder = posix.dirname(folder))
     folders.add(folder);
-  const read = (path: string): Buffer | undefined => readSmallFile(path, MAX_CONFIG_BYTES);
+  const read = (path: string): Buffer | Missing => readObeyed(path, MAX_CONFIG_BYTES);
   const named = lastValue(own, "core.attributesfile");
-  const everywhere = [
+  const everywhere: readonly (Buffer | Missing | undefined)[] = [
     read("/etc/gitattributes"),
     named === undefined
       ? userFile(userSettings(gitFolder), "core.attributesfile", "attributes", gitFolder)

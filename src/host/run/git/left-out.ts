@@ -19,9 +19,7 @@ const isHook = (path: string): boolean => {
 
 /** The settings of the repository itself, which win over the user's. */
 export const ownSettings = ({ gitDir, commonDir }: GitRepository): readonly GitSetting[] =>
-  [...new Set([commonDir, gitDir])].flatMap((dir) =>
-    settingsByFile(dir).flatMap(({ settings }) => settings ?? []),
-  );
+  [...new Set([commonDir, gitDir])].flatMap((dir) => settingsByFile(dir).flatMap(({ settings }) => settings));
 
 const missedHooks = (
   names: readonly string[],

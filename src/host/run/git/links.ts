@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
 import { refusedRepository } from "../../git/files.ts";
-import { resolveLinks } from "../../reach/path-rules.ts";
+import { MISSING, obeyedRealPath } from "../../git/obeyed-files.ts";
 import type { Reach } from "../../reach/reach.ts";
 
 /** Of a repository with many loose references; more are packed by git itself. */
@@ -35,8 +35,8 @@ export const refuseBorrowedFiles = (dirs: readonly string[], { isWithheld }: Rea
       const path = posix.join(dir, entry.name);
       if (entry.isDirectory()) visit(path, top);
       else if (entry.isSymbolicLink()) {
-        const found = resolveLinks(path);
-        if (found !== undefined && !insideRoots(found.real, dirs))
+        const real = obeyedRealPath(path);
+        if (real !== MISSING && !insideRoots(real, dirs))
           throw refusedRepository("a link in its git directory leads to a file outside it");
         // The file itself is checked, not its name, because a branch may have any name.
       } else if (!entry.isFile())

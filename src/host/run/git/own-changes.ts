@@ -2,7 +2,8 @@ import { type BigIntStats, type Dirent, lstatSync, readdirSync, readlinkSync } f
 import { posix } from "node:path";
 import { systemErrorCode } from "../../../base/system-error.ts";
 import { quoteForMessage } from "../../../base/text.ts";
-import { exists, readSmallFile, refusedRepository } from "../../git/files.ts";
+import { refusedRepository } from "../../git/files.ts";
+import { isThere, MISSING, readObeyed } from "../../git/obeyed-files.ts";
 import { PLANS, plansProgram } from "./plans.ts";
 import type { GitRepository } from "./repository.ts";
 import { workTreeOf } from "./work-tree-folder.ts";
@@ -53,8 +54,9 @@ const save = (path: string, stats: BigIntStats, maxBytes: number): Saved | undef
   const mode = Number(stats.mode) & 0o7777;
   if (stats.isDirectory()) return { kind: "folder", mode };
   if (stats.isSymbolicLink()) return { kind: "link", target: readlinkSync(path) };
-  const content = stats.isFile() ? readSmallFile(path, maxBytes) : undefined;
-  return content === undefined ? undefined : { kind: "file", content, mode };
+  if (!stats.isFile() || stats.size > BigInt(maxBytes)) return undefined;
+  const content = readObeyed(path, maxBytes);
+  return content === MISSING ? undefined : { kind: "file", content, mode };
 };
 
 /** Undefined where it has vanished: somebody else's git works here, too. */
@@ -97,7 +99,7 @@ const visitAll = (folder: string, visit: Visit): void => {
 const visitInfo = (folder: string, visit: Visit): void => {
   for (const name of OBEYED_INFO) {
     const path = posix.join(folder, name);
-    if (exists(path)) visit(path);
+    if (isThere(path)) visit(path);
   }
 };
 
@@ -222,7 +224,7 @@ export const undoOwnChanges = async <T>({
   for (const [path, { saved }] of before) {
     const worktree = worktreeFolder(path, repository);
     // A work tree may be removed as a whole.
-    const isGone = !exists(path) && !isBeyondReach(path) && (worktree === undefined || exists(worktree));
+    const isGone = !isThere(path) && !isBeyondReach(path) && (worktree === undefined || isThere(worktree));
     if (isGone && saved !== undefined) await restore(path, saved);
   }
   return moved;

@@ -2,7 +2,8 @@ import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { GIT_STRATEGIES } from "../../../policy/git-settings.ts";
 import { parseGitConfig } from "../../git/config.ts";
-import { exists, readSmallFile, refusedRepository } from "../../git/files.ts";
+import { readSmallFile, refusedRepository } from "../../git/files.ts";
+import { isThere } from "../../git/obeyed-files.ts";
 import type { GitRepository } from "./repository.ts";
 
 /** Folders in which git keeps what it goes on with: a rebase, patches of a mailbox, a series of picks. */
@@ -78,12 +79,12 @@ export const plansProgram = (folder: string): boolean => {
     return !readdirSync(folder).every((name) => isHarmlessFile(posix.join(folder, name)));
   } catch {
     // What vanished meanwhile plans nothing; what cannot be read may.
-    return exists(folder);
+    return isThere(folder);
   }
 };
 
 /** Whoever brought the git directory along may have left a rebase half done: no program is run out of its plan. */
 export const refusePlannedPrograms = ({ gitDir }: GitRepository): void => {
-  const folders = [...PLANS].map((name) => posix.join(gitDir, name)).filter(exists);
+  const folders = [...PLANS].map((name) => posix.join(gitDir, name)).filter(isThere);
   if (folders.some(plansProgram)) throw refusedRepository("its rebase in progress may have a program to run");
 };

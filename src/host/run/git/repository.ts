@@ -5,8 +5,16 @@ import { quoteForMessage } from "../../../base/text.ts";
 import { BESIDE_HEAD, GIT_NAME } from "../../../policy/git-directory.ts";
 import { insideRoots } from "../../../policy/paths.ts";
 import { isPlainConfig, parseGitConfig } from "../../git/config.ts";
-import { exists, MAX_CONFIG_BYTES, readText, realOf, refusedRepository } from "../../git/files.ts";
+import { MAX_CONFIG_BYTES, readText, refusedRepository } from "../../git/files.ts";
 import { commonDirOf, gitDirOf, MAX_POINTER_BYTES } from "../../git/git-dir.ts";
+import {
+  isThere,
+  listObeyed,
+  MISSING,
+  obeyedEntry,
+  obeyedRealPath,
+  readObeyedText,
+} from "../../git/obeyed-files.ts";
 import { configuredFolders } from "./configured-paths.ts";
 import { isWorkTreeIn } from "./work-tree-folder.ts";
 
@@ -28,11 +36,10 @@ const MAX_ALTERNATES = 100;
 /** The stores that a store's list names. */
 const namedAlternates = (objects: string): readonly string[] => {
   const list = posix.join(objects, "info/alternates");
-  if (!exists(list)) return [];
-  const text = readText(list, MAX_ALTERNATES_BYTES);
+  const text = readObeyedText(list, MAX_ALTERNATES_BYTES);
+  if (text === MISSING) return [];
   // Git would unquote a quoted line; we do not, and refuse it.
-  if (text === undefined || /^"/m.test(text))
-    throw refusedRepository("its list of alternates cannot be read");
+  if (/^"/m.test(text)) throw refusedRepository("its list of alternates cannot be read");
   return text
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"))
@@ -53,15 +60,20 @@ export const alternatesOf = (objects: string): readonly string[] => {
 /** What git takes for a HEAD (validate_headref): a branch, or the id of a commit. */
 const HEAD_CONTENT = /^(?:ref:\s*refs\/|[0-9a-f]{40})/;
 
+/** Whether a `.git` is a folder, but no git directory: then git goes on with the search in the parent folder. */
+const isEmptyFolder = (entry: string): boolean => {
+  const real = obeyedRealPath(entry);
+  const found = real === MISSING ? MISSING : obeyedEntry(real);
+  if (real === MISSING || found === MISSING || !found.isDirectory()) return false;
+  const head = readObeyedText(posix.join(real, "HEAD"), MAX_POINTER_BYTES);
+  return head === MISSING || !HEAD_CONTENT.test(head);
+};
+
 /** The repository that git would find from a folder, going up no further than the root that holds it. */
 export const findRepository = (folder: string, roots: readonly string[]): GitRepository | undefined => {
   for (let dir = folder; insideRoots(dir, roots); dir = posix.dirname(dir)) {
     const entry = posix.join(dir, ".git");
-    // If `.git` is a folder but not a git directory, git continues the search in the parent folder.
-    const isEmptyFolder =
-      lstatSync(realOf(entry) ?? entry, { throwIfNoEntry: false })?.isDirectory() === true &&
-      !HEAD_CONTENT.test(readText(posix.join(entry, "HEAD"), MAX_POINTER_BYTES) ?? "");
-    if (exists(entry) && !isEmptyFolder) {
+    if (isThere(entry) && !isEmptyFolder(entry)) {
       const gitDir = gitDirOf(entry);
       if (gitDir === undefined) throw refusedRepository("its .git leads to nothing");
       return { top: dir, gitDir, commonDir: commonDirOf(gitDir) };
@@ -80,14 +92,15 @@ const OPENED_BY =
  */
 export const checkRepository = ({ gitDir, commonDir }: GitRepository, roots: readonly string[]): void => {
   const requireInside = (path: string, what: string, hint?: string): void => {
-    const real = realOf(path) ?? path;
+    const found = obeyedRealPath(path);
+    const real = found === MISSING ? path : found;
     if (!insideRoots(real, roots))
       throw refusedRepository(`${what} lies in ${quoteForMessage(real)}, outside the allowed roots`, hint);
   };
   requireInside(gitDir, "its git directory", OPENED_BY);
   requireInside(commonDir, "its common directory", OPENED_BY);
   for (const dir of new Set([gitDir, commonDir])) {
-    if (exists(posix.join(dir, "objects"))) requireInside(posix.join(dir, "objects"), "its objects");
+    if (isThere(posix.join(dir, "objects"))) requireInside(posix.join(dir, "objects"), "its objects");
     for (const store of alternatesOf(posix.join(dir, "objects"))) requireInside(store, "an alternate");
     for (const path of configuredFolders(dir)) requireInside(path, "a path of its configuration");
   }
@@ -102,8 +115,7 @@ const POINTERS = ["commondir", "gitdir", "config.worktree"];
 /** The folders of all work trees that were added. */
 const workTreeFolders = ({ commonDir }: GitRepository): readonly string[] => {
   const folder = posix.join(commonDir, "worktrees");
-  const names = isMissingOrRealFolder(folder) && exists(folder) ? readdirSync(folder) : [];
-  return names.map((name) => posix.join(folder, name));
+  return isMissingOrRealFolder(folder) ? listObeyed(folder).map(({ name }) => posix.join(folder, name)) : [];
 };
 
 /**

@@ -1,55 +1,16 @@
-import { type Dirent, lstatSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { quoteForMessage } from "../../../base/text.ts";
 import { isHarmlessSetting, isOverridden, switchedOff } from "../../../policy/git-settings.ts";
-import { exists, refusedRepository, settingsOf } from "../../git/files.ts";
-import { commonDirOf, gitDirOf, isNoGitDirectory } from "../../git/git-dir.ts";
+import { refusedRepository, settingsOf } from "../../git/files.ts";
+import { commonDirOf, gitDirOf } from "../../git/git-dir.ts";
+import { type InnerDirectories, submodulesOf, workTreesOf } from "../../git/inner-directories.ts";
+import { isThere } from "../../git/obeyed-files.ts";
 import { alternatesOf, type GitRepository } from "./repository.ts";
-
-const MAX_SUBMODULES = 500;
-
-interface Inner {
-  readonly found: readonly string[];
-  /** Entries that git may follow, and we do not: links, and names that are not UTF-8. */
-  readonly unknown: readonly string[];
-}
-
-/** The folders in a folder of git's own, by their real entries. */
-const foldersIn = (folder: string): Inner => {
-  if (!exists(folder)) return { found: [], unknown: [] };
-  if (!lstatSync(folder).isDirectory()) return { found: [], unknown: [folder] };
-  const entries = readdirSync(folder, { withFileTypes: true });
-  const isClear = (entry: Dirent): boolean => !entry.isSymbolicLink() && !entry.name.includes("\uFFFD");
-  const paths = (some: readonly Dirent[]): readonly string[] =>
-    some.map(({ name }) => posix.join(folder, name));
-  return {
-    found: paths(entries.filter((entry) => isClear(entry) && entry.isDirectory())),
-    unknown: paths(entries.filter((entry) => !isClear(entry))),
-  };
-};
-
-/** Git directories of submodules, for which git starts another git process; their names may contain slashes. */
-const submodulesOf = (commonDir: string): Inner => {
-  const folders = [posix.join(commonDir, "modules")];
-  const found: string[] = [];
-  const unknown: string[] = [];
-  for (const folder of folders) {
-    if (folders.length > MAX_SUBMODULES) throw refusedRepository("it has too many submodules to look at");
-    if (exists(posix.join(folder, "HEAD"))) {
-      found.push(folder);
-      folders.push(posix.join(folder, "modules"));
-      continue;
-    }
-    const inner = foldersIn(folder);
-    folders.push(...inner.found);
-    unknown.push(...inner.unknown);
-  }
-  return { found, unknown };
-};
 
 /** Whether git may ask another git about a submodule. */
 export const hasSubmodules = ({ top, commonDir }: GitRepository): boolean =>
-  exists(posix.join(top, ".gitmodules")) || exists(posix.join(commonDir, "modules"));
+  isThere(posix.join(top, ".gitmodules")) || isThere(posix.join(commonDir, "modules"));
 
 /** The git directories that git may come across when it is run in a repository. */
 export interface GitDirectories {
@@ -61,26 +22,32 @@ export interface GitDirectories {
   readonly unknown: readonly string[];
 }
 
+/** The git directory of a repository inside another one; git may be able to follow what we cannot. */
+const innerDirectory = (entry: string): InnerDirectories => {
+  try {
+    const dir = gitDirOf(entry);
+    return { found: dir === undefined ? [] : [dir], unknown: [] };
+  } catch {
+    return { found: [], unknown: [entry] };
+  }
+};
+
 export const directoriesOf = (
   { gitDir, commonDir }: GitRepository,
   /** `.git` entries in its work tree: submodules that keep their git directory themselves. */
   nested: readonly string[],
 ): GitDirectories => {
-  const inside = nested.map((entry) => ({ entry, dir: gitDirOf(entry) }));
-  const dirs = [gitDir, commonDir, ...inside.flatMap(({ dir }) => dir ?? [])];
+  const inside = nested.map(innerDirectory);
+  const dirs = [gitDir, commonDir, ...inside.flatMap(({ found }) => found)];
   const own = [...new Set([...dirs, ...dirs.map(commonDirOf)])];
   const modules = own.map(submodulesOf);
   const submodules = modules.flatMap(({ found }) => found);
   const folders = [...new Set([...own, ...submodules, ...submodules.map(commonDirOf)])];
-  const workTrees = folders.map((dir) => foldersIn(posix.join(dir, "worktrees")));
-  const lost = inside.filter(({ entry, dir }) => dir === undefined && !isNoGitDirectory(entry));
+  const workTrees = folders.map(workTreesOf);
   return {
     folders,
     workTrees: workTrees.flatMap(({ found }) => found),
-    unknown: [
-      ...lost.map(({ entry }) => entry),
-      ...[...modules, ...workTrees].flatMap(({ unknown }) => unknown),
-    ],
+    unknown: [...inside, ...modules, ...workTrees].flatMap(({ unknown }) => unknown),
   };
 };
 
@@ -110,7 +77,11 @@ export interface ProgramsOff {
   readonly doubt: string | undefined;
 }
 
+/** More than anybody has. Each is handed to git in its environment, and git compares each with all. */
+const MAX_SWITCHED_OFF = 1000;
+
 const UNREAD = "settings of one inside it cannot be read";
+const SHORTEN = "The user can shorten its configuration, or run git by hand.";
 const UNRESOLVED = "it is not clear where a .git inside it leads";
 
 const doubtOf = (key: string): string => `its setting ${quoteForMessage(key)} is not known to be harmless`;
@@ -131,11 +102,14 @@ export const programsOff = ({ folders, workTrees, unknown }: GitDirectories): Pr
     all.find(({ key, value }) => !isOverridden(key) && !isHarmlessSetting(key, value)) ??
     borrowed.flatMap((settings) => settings ?? []).find(({ key, value }) => !isHarmlessSetting(key, value));
   const isUnread = [...known, ...borrowed].includes(undefined);
+  const settings = [...new Set(all.map(({ key }) => key))].flatMap((key) => {
+    const off = switchedOff(key);
+    return off === undefined ? [] : [[key, off] as const];
+  });
+  if (settings.length > MAX_SWITCHED_OFF)
+    throw refusedRepository(`more than ${MAX_SWITCHED_OFF} of its settings name programs`, SHORTEN);
   return {
-    settings: [...new Set(all.map(({ key }) => key))].flatMap((key) => {
-      const off = switchedOff(key);
-      return off === undefined ? [] : [[key, off] as const];
-    }),
+    settings,
     doubt: isUnread
       ? UNREAD
       : unknown.length > 0

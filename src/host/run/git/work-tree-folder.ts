@@ -1,24 +1,18 @@
-import { lstatSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
-import { exists, readText, realOf } from "../../git/files.ts";
 import { joinPath, resolveTarget } from "../../git/follow-path.ts";
-import { gitPointer, MAX_POINTER_BYTES } from "../../git/git-dir.ts";
-
-/** The `.git` file that a folder in `worktrees` names, as git takes it, whether it exists or not. */
-const namedBy = (folder: string): string | undefined => {
-  const entry = readText(posix.join(folder, "gitdir"), MAX_POINTER_BYTES)?.replace(/\n$/, "");
-  return entry === undefined || entry === "" ? undefined : joinPath(folder, entry);
-};
+import { gitPointer, linkedNameOf, MAX_POINTER_BYTES } from "../../git/git-dir.ts";
+import { isThere, MISSING, obeyedEntry, obeyedRealPath, readObeyedText } from "../../git/obeyed-files.ts";
 
 /** The `.git` file that a folder in `worktrees` names and that points back to it, by its real path. */
 export const linkedEntryOf = (folder: string): string | undefined => {
-  const entry = namedBy(folder);
-  const path = entry === undefined ? undefined : realOf(entry);
-  if (path === undefined || posix.basename(path) !== ".git" || !lstatSync(path).isFile()) return undefined;
-  const pointer = gitPointer(path);
-  const back = pointer === undefined ? undefined : realOf(joinPath(posix.dirname(path), pointer));
-  return back !== undefined && back === realOf(folder) ? path : undefined;
+  const entry = linkedNameOf(folder);
+  const path = entry === undefined ? MISSING : obeyedRealPath(entry);
+  if (path === MISSING || posix.basename(path) !== ".git") return undefined;
+  const found = obeyedEntry(path);
+  const pointer = found !== MISSING && found.isFile() ? gitPointer(path) : undefined;
+  const back = pointer === undefined ? MISSING : obeyedRealPath(joinPath(posix.dirname(path), pointer));
+  return back !== MISSING && back === obeyedRealPath(folder) ? path : undefined;
 };
 
 /**
@@ -27,15 +21,15 @@ export const linkedEntryOf = (folder: string): string | undefined => {
  * tree that points back to it.
  */
 export const workTreeOf = (folder: string): string | undefined => {
-  if (exists(posix.join(folder, "config.worktree"))) return undefined;
-  if (readText(posix.join(folder, "commondir"), MAX_POINTER_BYTES) !== "../..\n") return undefined;
+  if (isThere(posix.join(folder, "config.worktree"))) return undefined;
+  if (readObeyedText(posix.join(folder, "commondir"), MAX_POINTER_BYTES) !== "../..\n") return undefined;
   return linkedEntryOf(folder);
 };
 
 /** Whether the work tree of a folder in `worktrees` lies in the roots, or would if it were there. */
 export const isWorkTreeIn = (folder: string, roots: readonly string[]): boolean => {
   try {
-    const entry = namedBy(folder);
+    const entry = linkedNameOf(folder);
     return entry !== undefined && insideRoots(resolveTarget(entry), roots);
   } catch {
     return false;

@@ -67,14 +67,15 @@ const startExecution = (
   callerSignal: AbortSignal | undefined,
 ): LineExecution => {
   const clock = createLineClock(deadlineMs(call.timeoutSeconds, parts.timeouts()));
+  const signal = callerSignal === undefined ? clock.signal : AbortSignal.any([callerSignal, clock.signal]);
   return {
     ...parts,
     ...callerPorts(parts, call.may, call.session?.permitFiles),
     call,
     callerSignal,
-    signal: callerSignal === undefined ? clock.signal : AbortSignal.any([callerSignal, clock.signal]),
+    signal,
     budget: createExpansionBudget(),
-    lookups: createLookupBudget(),
+    lookups: createLookupBudget(signal),
     isAlone: true,
     programs: [],
     quarantined: [],

@@ -1,10 +1,9 @@
-import { type Dirent, lstatSync, type Stats } from "node:fs";
-import { lstat, readdir } from "node:fs/promises";
+import { lstatSync, type Stats } from "node:fs";
 import { posix } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { nameOf, pathBytes, systemPath } from "../../reach/byte-path.ts";
-
-export type Entry = Pick<Dirent, "name" | "isFile" | "isDirectory" | "isSymbolicLink">;
+import { isBelowOneOf } from "../../../base/paths.ts";
+import { pathBytes, systemPath } from "../../reach/byte-path.ts";
+import { type Entry, entriesOf, folderAt } from "./read-folder.ts";
 
 /** What is remembered of a folder, so that it is read again only when its entries have changed. */
 interface Folder<T> {
@@ -14,7 +13,10 @@ interface Folder<T> {
   readonly seenAt: number;
   /** It changed so shortly before it was read that a later change may bear the same time. */
   readonly isFresh: boolean;
+  /** Of a folder that is closed, what it held when it could be read the last time. */
   readonly found: readonly T[];
+  /** Set where it could not be read. */
+  readonly closed?: T;
 }
 
 interface FolderIndexOptions<T> {
@@ -27,7 +29,7 @@ interface FolderIndexOptions<T> {
     path: string,
     entry: Entry,
   ) => { readonly found: readonly T[]; readonly enter: boolean };
-  /** A folder that cannot be listed. */
+  /** A folder that cannot be looked into. What is known of it and of everything below stays as it was. */
   readonly closed: (path: string) => T;
   /** A folder whose path is too long for a system call. */
   readonly unknown: (path: string) => T;
@@ -66,31 +68,17 @@ const ROOM_AGAIN = 0.9;
 const MAX_PATH_BYTES = 3800;
 const NOTHING: readonly never[] = [];
 
-const hasChanged = (path: string, { inode, changedAt, isFresh }: Folder<unknown>): boolean => {
-  if (isFresh) return true;
+const hasChanged = (path: string, { inode, changedAt, isFresh, closed }: Folder<unknown>): boolean => {
+  if (isFresh || closed !== undefined) return true;
   let now: Stats | undefined;
   try {
     now = lstatSync(systemPath(path), { throwIfNoEntry: false });
   } catch {
-    // Its own mode or that of a parent denies access, so it counts as missing until it can be read again.
+    // Its own mode or that of a parent denies access.
     return true;
   }
   // The time of the last change of state: unlike the others, nobody can set it back.
   return now === undefined || now.ino !== inode || now.ctimeMs !== changedAt;
-};
-
-/** Names that are not UTF-8 are read a second time, as bytes: decoded, they would name something else. */
-const readEntries = async (path: string): Promise<readonly Entry[]> => {
-  const bytes = systemPath(path);
-  const entries = await readdir(bytes, { withFileTypes: true });
-  if (!entries.some(({ name }) => name.includes("\uFFFD"))) return entries;
-  const exact = await readdir(bytes, { withFileTypes: true, encoding: "buffer" });
-  return exact.map((entry) => ({
-    name: nameOf(entry.name),
-    isFile: () => entry.isFile(),
-    isDirectory: () => entry.isDirectory(),
-    isSymbolicLink: () => entry.isSymbolicLink(),
-  }));
 };
 
 interface State<T> {
@@ -136,13 +124,13 @@ const linkToParent = ({ children, options: { roots } }: State<unknown>, path: st
 const remember = <T>(
   state: State<T>,
   path: string,
-  folder: Stats,
+  folder: Pick<Stats, "ino" | "ctimeMs">,
   lookedAt: number,
-  found: readonly T[],
+  { found, closed }: Pick<Folder<T>, "found" | "closed">,
 ): void => {
   if (state.known.size >= state.maxFolders && !state.known.has(path)) {
     state.isWhole = false;
-    if (found.length === 0) return;
+    if (found.length === 0 && closed === undefined) return;
   }
   linkToParent(state, path);
   const { ino: inode, ctimeMs: changedAt } = folder;
@@ -156,6 +144,7 @@ const remember = <T>(
     seenAt,
     isFresh: seenAt > lookedAt - FRESH_MS,
     found: found.length === 0 ? NOTHING : found,
+    ...(closed === undefined ? {} : { closed }),
   });
 };
 
@@ -184,17 +173,21 @@ const classifyEntries = async <T>(
 const readFolder = async <T>(state: State<T>, path: string, below: Set<string>): Promise<void> => {
   state.list = undefined;
   const lookedAt = Date.now();
-  const entry = await lstat(systemPath(path)).catch(() => undefined);
-  // A link in its place leads to something that is found under its own name, or is outside.
-  const folder = entry?.isDirectory() === true ? entry : undefined;
-  const entries = await readEntries(path).catch(() => undefined);
+  const folder = await folderAt(path);
+  const entries = await entriesOf(path);
   const before = state.known.get(path);
-  if (before !== undefined && before.inode !== folder?.ino) forget(state, path);
-  if (folder === undefined) return;
-  // The owner of an inaccessible folder can make it accessible again, so its content counts as unknown.
-  const found =
-    entries === undefined ? [state.options.closed(path)] : await classifyEntries(state, path, entries, below);
-  remember(state, path, folder, lookedAt, found);
+  const isSame = folder === "closed" || before?.inode === folder?.ino;
+  if (before !== undefined && !isSame) forget(state, path);
+  if (folder === undefined || entries === undefined) return;
+  if (folder !== "closed" && entries !== "closed") {
+    remember(state, path, folder, lookedAt, { found: await classifyEntries(state, path, entries, below) });
+    return;
+  }
+  // Its owner can open it again, and a command may have closed it: nobody knows that anything in it is gone.
+  const found = isSame ? (before?.found ?? NOTHING) : NOTHING;
+  const closed = before?.closed ?? state.options.closed(path);
+  const stamp = folder === "closed" ? { ino: before?.inode ?? -1, ctimeMs: before?.changedAt ?? 0 } : folder;
+  remember(state, path, stamp, lookedAt, { found, closed });
 };
 
 /** Reads folders, and those below them that are new. */
@@ -269,6 +262,16 @@ const updateWithin = <T>(state: State<T>, maxMs: number): Promise<boolean> =>
     return isAll;
   });
 
+/** Of closed folders in each other, the topmost says it all. */
+const listFound = <T>({ known }: State<T>): readonly T[] => {
+  const closedPaths = new Set(
+    [...known].filter(([, { closed }]) => closed !== undefined).map(([path]) => path),
+  );
+  return [...known].flatMap(([path, { found, closed }]) =>
+    closed === undefined || isBelowOneOf(path, closedPaths) ? found : [...found, closed],
+  );
+};
+
 /** Things of some kind in some folders, kept up to date without reading all folders again. */
 export const createFolderIndex = <T>(options: FolderIndexOptions<T>): FolderIndex<T> => {
   const state: State<T> = {
@@ -287,7 +290,7 @@ export const createFolderIndex = <T>(options: FolderIndexOptions<T>): FolderInde
     update: () => update(state),
     updateWithin: (maxMs) => updateWithin(state, maxMs),
     found: () => {
-      state.list ??= [...state.known.values()].flatMap(({ found }) => found);
+      state.list ??= listFound(state);
       return state.list;
     },
     isWhole: () => state.isWhole,

@@ -2,9 +2,9 @@ import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { GIT_NAME } from "../../../policy/git-directory.ts";
 import { insideRoots, nameBeforeRefusal } from "../../../policy/paths.ts";
-import { realOf } from "../../git/files.ts";
 import { joinPath } from "../../git/follow-path.ts";
 import { gitPointer } from "../../git/git-dir.ts";
+import { MISSING, obeyedRealPath } from "../../git/obeyed-files.ts";
 import { createLocations } from "../../reach/identity.ts";
 import type { Saved } from "../git/own-changes.ts";
 import { isPlainRepository } from "../git/repository.ts";
@@ -13,7 +13,7 @@ import { filterInTurns } from "./filter-in-turns.ts";
 import { findRedirected, type ObeyedName } from "./obeyed-names.ts";
 import { openBelow, quarantine, restoreBelow } from "./quarantine.ts";
 import type { Quarantined } from "./quarantined.ts";
-import { type Finding, headsIn, type WorkspaceScan } from "./workspace-scan.ts";
+import { type Finding, headsIn, judgeable, type WorkspaceScan } from "./workspace-scan.ts";
 
 /** A start-up folder with more files was not written by file tools. */
 const MAX_STARTUP_FILES = 200;
@@ -51,13 +51,13 @@ const MAX_ROUNDS = 32;
 /** A work tree that git added to a repository which was there before. */
 const isAddedWorkTree = ({ path }: Finding, { before, writesTracked }: NewFindingsOptions): boolean => {
   const pointer = writesTracked ? gitPointer(path) : undefined;
-  const target = pointer === undefined ? undefined : realOf(joinPath(posix.dirname(path), pointer));
-  if (target === undefined) return false;
+  const target = pointer === undefined ? MISSING : obeyedRealPath(joinPath(posix.dirname(path), pointer));
+  if (target === MISSING) return false;
   const isKnown = before.some(
     ({ kind, isLink, path: gitDir }) =>
       kind === "git" && !isLink && posix.dirname(target) === posix.join(gitDir, "worktrees"),
   );
-  return isKnown && workTreeOf(target) === realOf(path);
+  return isKnown && workTreeOf(target) === obeyedRealPath(path);
 };
 
 /** When the workspace is looked at: a command that is waited for runs shortly, a managed process long. */
@@ -223,7 +223,7 @@ const quarantinePlanted = async (options: NewFindingsOptions): Promise<readonly 
   const renamedUnseen = new Set<string>();
   let wasFlooded = false;
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const found = await (phase === "running" ? scan.current() : scan.again());
+    const found = judgeable(await (phase === "running" ? scan.current() : scan.again()));
     const fresh = await filterInTurns(
       found,
       (finding) => isNew(finding) && !renamedUnseen.has(finding.identity),
@@ -273,7 +273,7 @@ const unclearStartups = async (options: NewFindingsOptions): Promise<readonly Qu
   if (options.phase !== "long run ended" || options.writesTracked) return [];
   const isNew = newSince(options.before, options.roots);
   const unclear = await filterInTurns(
-    await options.scan.current(),
+    judgeable(await options.scan.current()),
     (finding) => finding.kind === "startup" && isNew(finding) && !isNotOfCommand(finding.path, options),
   );
   return unclear.map(({ path }) => ({ kind: "new start-up file", path: path.toWellFormed() }));

@@ -1,11 +1,7 @@
 import { insideRoots } from "../../../policy/paths.ts";
 import { resolveTarget } from "../../git/follow-path.ts";
-import {
-  createObeyedBudget,
-  type ObeyedElsewhere,
-  obeyedElsewhere,
-  repositoriesAbove,
-} from "../../git/obeyed-elsewhere.ts";
+import { type ObeyedElsewhere, obeyedElsewhere, repositoriesAbove } from "../../git/obeyed-elsewhere.ts";
+import { refuseOwnClosed } from "../../reach/closed-folders.ts";
 import { filesOfManyNames } from "./other-names.ts";
 import type { Finding } from "./workspace-scan.ts";
 
@@ -19,11 +15,11 @@ export const obeyedNamesOf = (
   findings: readonly Finding[],
   roots: readonly string[],
 ): readonly ObeyedName[] => {
-  const spend = createObeyedBudget();
+  const repositories = findings.filter(({ kind }) => kind === "git").map(({ path }) => path);
+  refuseOwnClosed(findings.filter(({ kind }) => kind === "closed").map(({ path }) => path));
   return [
-    ...repositoriesAbove(roots).flatMap((path) => obeyedElsewhere(path, spend)),
+    ...obeyedElsewhere([...repositoriesAbove(roots), ...repositories]),
     ...findings.flatMap(({ kind, path, isLink }): readonly ObeyedName[] => {
-      if (kind === "git") return obeyedElsewhere(path, spend);
       const isFollowed = isLink && (kind === "startup" || kind === "config");
       return isFollowed ? [{ kind, name: path, real: resolveTarget(path) }] : [];
     }),

@@ -1,6 +1,8 @@
 import { lstatSync, readdirSync, type Stats } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { posix } from "node:path";
+import { isMissing, systemErrorCode } from "../../../base/system-error.ts";
+import { unreadable } from "../../git/obeyed-files.ts";
 import { systemPath } from "../../reach/byte-path.ts";
 
 /** Maximum number of entries that are searched for other names of a file. */
@@ -11,6 +13,16 @@ const statsOf = (path: string): Stats | undefined => {
     return lstatSync(systemPath(path), { throwIfNoEntry: false });
   } catch {
     return undefined;
+  }
+};
+
+/** The same of what is obeyed: whoever cannot look at it does not know that it has one name only. */
+const obeyedStats = (path: string): Stats | undefined => {
+  try {
+    return lstatSync(systemPath(path), { throwIfNoEntry: false });
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw unreadable(path.toWellFormed(), systemErrorCode(error) ?? "unknown", error);
   }
 };
 
@@ -25,8 +37,9 @@ const GIT_DATA: ReadonlySet<string> = new Set(["objects", "refs", "logs", "lfs"]
 const listNames = (folder: string): readonly string[] => {
   try {
     return readdirSync(systemPath(folder));
-  } catch {
-    return [];
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw unreadable(folder.toWellFormed(), systemErrorCode(error) ?? "unknown", error);
   }
 };
 
@@ -35,7 +48,7 @@ export const filesOfManyNames = (tops: readonly string[]): readonly string[] => 
   const linked: string[] = [];
   const paths = [...tops];
   for (const path of paths) {
-    const stats = statsOf(path);
+    const stats = obeyedStats(path);
     if (stats?.isFile() === true && stats.nlink > 1) linked.push(path);
     if (stats?.isDirectory() !== true || paths.length > MAX_OBEYED) continue;
     const names = listNames(path);

@@ -2,15 +2,17 @@ import { readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../../../base/error.ts";
+import { isBelowOneOf } from "../../../base/paths.ts";
 import { GIT_NAME, isHeadName, looksLikeGitDirectory } from "../../../policy/git-directory.ts";
 import { isState, nameBeforeRefusal } from "../../../policy/paths.ts";
-import { closedFolders, isConfigName } from "../../../policy/reach.ts";
+import { closedPaths, isConfigName } from "../../../policy/reach.ts";
 import { systemPath } from "../../reach/byte-path.ts";
 import { identify } from "../../reach/identity.ts";
 import type { SeenEntries } from "../../reach/obeyed-beside.ts";
 import type { CallerReach, Reach } from "../../reach/reach.ts";
 import { SYSTEM_FOLDERS } from "../tiers/system-folders.ts";
-import { createFolderIndex, type Entry, type FolderIndex } from "./folder-index.ts";
+import { createFolderIndex, type FolderIndex } from "./folder-index.ts";
+import type { Entry } from "./read-folder.ts";
 
 /** Something in the roots that the reach table covers, recognised by its name or by its content. */
 export interface Finding {
@@ -65,6 +67,12 @@ export const findingOf = (kind: Finding["kind"], path: string, isLink = false): 
   identity: identityAt(path),
 });
 
+/** Of what lies in a closed folder, only what it was is known: it is judged when the folder has been opened. */
+export const judgeable = (found: readonly Finding[]): readonly Finding[] => {
+  const closed = new Set(found.filter(({ kind }) => kind === "closed").map(({ path }) => path));
+  return closed.size === 0 ? found : found.filter(({ path }) => !isBelowOneOf(path, closed));
+};
+
 /** What is called HEAD in a folder, in any letters. */
 export const headsIn = (folder: string): readonly string[] => {
   try {
@@ -87,7 +95,7 @@ const indexFolders = ({
   hasWithheldName,
   isAboveStartup,
 }: Reach): FolderIndex<Finding> => {
-  const closed = new Set(closedFolders("commands", reachRules));
+  const closed = new Set(closedPaths("commands", reachRules));
   return createFolderIndex<Finding>({
     roots: rules.roots,
     classifyFolder: (path, entries) => {
@@ -171,10 +179,15 @@ const scanUnder = (reach: Reach) => {
   };
 };
 
+/** Files that are withheld by their names. */
+export const secretsIn = (found: readonly Finding[]): readonly string[] =>
+  found.filter(({ kind }) => kind === "secret").map(({ path }) => path);
+
 /** What leads to files elsewhere that are obeyed. */
 export const obeyedBesideOf = (found: readonly Finding[]): SeenEntries => ({
   repositories: found.filter(({ kind }) => kind === "git").map(({ path }) => path),
   configLinks: found.filter(({ kind, isLink }) => kind === "config" && isLink).map(({ path }) => path),
+  closed: found.filter(({ kind }) => kind === "closed").map(({ path }) => path),
 });
 
 /**

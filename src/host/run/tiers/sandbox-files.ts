@@ -1,10 +1,12 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
-import { hostname, tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { compileCacheFolder } from "../../os/compile-cache.ts";
 import { findSystemProgram } from "../../os/system-programs.ts";
 import { renderUserSettings, userFile, userSettings } from "../git/user-settings.ts";
+import { removeTree } from "./remove-tree.ts";
 import { seccompProgram } from "./seccomp.ts";
+import { openServerFolder } from "./server-folder.ts";
 
 /** A folder of one run, for its home and temporary files where the tier has no memory file system. */
 export interface SandboxFiles {
@@ -61,7 +63,7 @@ const NAME_SWITCH = "passwd: files\ngroup: files\nhosts: files dns\n";
 export type SandboxFileStore = Awaited<ReturnType<typeof createSandboxFileStore>>;
 
 export const createSandboxFileStore = async (gitFolder?: string) => {
-  const base = await realpath(await mkdtemp(join(tmpdir(), "llmc-commands-")));
+  const { path: base, remove: dispose } = await openServerFolder();
   const put = async (name: string, content: string | Buffer, mode = 0o444): Promise<string> => {
     await writeFile(join(base, name), content, { mode });
     return join(base, name);
@@ -115,8 +117,7 @@ export const createSandboxFileStore = async (gitFolder?: string) => {
       for (const path of needsFolders ? [folder, home, temp] : []) await mkdir(path, { mode: 0o700 });
       return { folder, home, temp, ...(await gitFiles(isGit)), ...shared };
     },
-    close: ({ folder }: SandboxFiles): Promise<void> =>
-      rm(folder, { recursive: true, force: true, maxRetries: 2 }),
-    dispose: (): Promise<void> => rm(base, { recursive: true, force: true }),
+    close: ({ folder }: SandboxFiles): Promise<void> => removeTree(folder),
+    dispose,
   };
 };

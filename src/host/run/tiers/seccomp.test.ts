@@ -7,6 +7,8 @@ const EPERM = 0x00050001;
 const EACCES = 0x0005000d;
 const EAFNOSUPPORT = 0x00050061;
 const ENOSYS = 0x00050026;
+const EINVAL = 0x00050016;
+const ENOTTY = 0x00050019;
 const X64 = 0xc000003e;
 const ARM64 = 0xc00000b7;
 const gaps = { network: false, pid: 4321, abi: 7 };
@@ -19,6 +21,10 @@ describe("REQ-X10: the system call filter", () => {
     ["clone with a user namespace", 56, [0x10000011], EPERM],
     ["clone3", 435, [], ENOSYS],
     ["ioctl TCGETS", 16, [0, 0x5401], ALLOW],
+    ["fcntl F_SETFL", 72, [3, 4], ALLOW],
+    ["fcntl F_SETLEASE", 72, [3, 1024], EINVAL],
+    ["fcntl F_NOTIFY", 72, [3, 1026], EINVAL],
+    ["fcntl F_SETDELEG", 72, [3, 1040], EINVAL],
     ["ioctl TIOCSTI", 16, [0, 0x5412], EPERM],
     ["ioctl TIOCSTI with dirt above", 16, [0, 0x7_0000_5412], EPERM],
     ["an x32 call", 0x40000000, [], ENOSYS],
@@ -36,6 +42,19 @@ describe("REQ-X10: the system call filter", () => {
     ["socketpair of datagrams", 53, [1, 0o2000002], gaps, EACCES],
     ["shared memory by its number", 30, [1], gaps, EPERM],
     ["fcntl F_SETOWN", 72, [3, 8], gaps, ALLOW],
+    ["fcntl F_SETLEASE", 72, [3, 1024], gaps, EINVAL],
+    ["fcntl F_SETLEASE, old kernel", 72, [3, 1024], { ...gaps, abi: 5 }, EINVAL],
+    ["fcntl F_SETLEASE with dirt above", 72, [3, 0x1_0000_0400], gaps, EINVAL],
+    ["fcntl F_DUPFD_CLOEXEC", 72, [3, 1030], gaps, ALLOW],
+    ["ioctl TIOCGWINSZ", 16, [0, 0x5413], gaps, ALLOW],
+    ["ioctl TCGETS2, which names its size", 16, [0, 0x802c542a], gaps, ALLOW],
+    ["ioctl SIOCGIFCONF", 16, [3, 0x8912], gaps, ALLOW],
+    ["ioctl FICLONE", 16, [3, 0x40049409], gaps, ALLOW],
+    ["ioctl FS_IOC_SETFLAGS", 16, [3, 0x40086602], gaps, ENOTTY],
+    ["ioctl FS_IOC_FSSETXATTR", 16, [3, 0x401c5820], gaps, ENOTTY],
+    ["ioctl FS_IOC_ENABLE_VERITY", 16, [3, 0x40806685], gaps, ENOTTY],
+    ["ioctl FS_IOC_SETFLAGS, old kernel", 16, [3, 0x40086602], { ...gaps, abi: 1 }, ENOTTY],
+    ["ioctl TIOCSTI", 16, [3, 0x5412], gaps, EPERM],
     ["fcntl F_SETOWN, old kernel", 72, [3, 8], { ...gaps, abi: 5 }, EPERM],
     ["fcntl F_GETFL, old kernel", 72, [3, 3], { ...gaps, abi: 5 }, ALLOW],
     ["ioctl FIOSETOWN, old kernel", 16, [3, 0x8901], { ...gaps, abi: 5 }, EPERM],

@@ -3,7 +3,9 @@ import {
   argument,
   EACCES,
   EAFNOSUPPORT,
+  EINVAL,
   ENOSYS,
+  ENOTTY,
   EPERM,
   encodeFilter,
   filterProgram,
@@ -82,6 +84,31 @@ const O_CREAT = 0o100;
 const O_TMPFILE = 0o20000000;
 const SOCK_SEQPACKET = 5;
 const SET_OWNER = [8 /* F_SETOWN */, 15 /* F_SETOWN_EX */];
+/**
+ * What programs do with their own descriptors, locks and pipes. Others reach beyond the command: with a lease, whoever can
+ * read a file keeps everybody else from opening it, for most of a minute each time (F_SETLEASE, F_SETDELEG).
+ */
+const DESCRIPTOR_COMMANDS = [
+  0 /* F_DUPFD */, 1 /* F_GETFD */, 2 /* F_SETFD */, 3 /* F_GETFL */, 4 /* F_SETFL */, 5 /* F_GETLK */,
+  6 /* F_SETLK */, 7 /* F_SETLKW */, 8 /* F_SETOWN */, 9 /* F_GETOWN */, 10 /* F_SETSIG */, 11 /* F_GETSIG */,
+  15 /* F_SETOWN_EX */, 16 /* F_GETOWN_EX */, 17 /* F_GETOWNER_UIDS */, 36 /* F_OFD_GETLK */,
+  37 /* F_OFD_SETLK */, 38 /* F_OFD_SETLKW */, 1025 /* F_GETLEASE */, 1027 /* F_DUPFD_QUERY */,
+  1028 /* F_CREATED_QUERY */, 1030 /* F_DUPFD_CLOEXEC */, 1031 /* F_SETPIPE_SZ */, 1032 /* F_GETPIPE_SZ */,
+  1033 /* F_ADD_SEALS */, 1034 /* F_GET_SEALS */,
+];
+/** Requests to terminals ("T") and to sockets, by their second byte; Landlock keeps commands from other devices. */
+const REQUEST_KIND = 0xff00;
+const TERMINAL_KIND = 0x5400;
+const SOCKET_KIND = 0x8900;
+/**
+ * What ordinary programs ask of files besides. Most other requests change attributes of a file, for which a descriptor that
+ * was opened for reading is enough (FS_IOC_SETFLAGS, FS_IOC_ENABLE_VERITY, and those of single file systems).
+ */
+const FILE_REQUESTS = [
+  0x2 /* FIGETBSZ */, 0x40049409 /* FICLONE */, 0x4020940d /* FICLONERANGE */,
+  0x80086601 /* FS_IOC_GETFLAGS */, 0x80087601 /* FS_IOC_GETVERSION */, 0x801c581f /* FS_IOC_FSGETXATTR */,
+  0xc020660b /* FS_IOC_FIEMAP */,
+];
 const SET_OWNER_REQUESTS = [0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */];
 const O_TRUNC = 0o1000;
 
@@ -152,6 +179,7 @@ const commonRules = (noFork: boolean): Rules => {
   ]);
   if (noFork) for (const name of ["fork", "vfork"] as const) rules.set(name, [give(EPERM)]);
   rules.set("ioctl", refuseValues(1, TERMINAL_REQUESTS));
+  rules.set("fcntl", refuseOthers(1, DESCRIPTOR_COMMANDS, EINVAL));
   rules.set("socket", networkFamilies());
   rules.set("socketpair", connectedPairs);
   return rules;
@@ -163,14 +191,25 @@ const truncatesReadOnly = (flagsIndex: number): Instruction[] => [
   ...when(JUMP_EQUAL, O_TRUNC, [give(EPERM)]),
 ];
 
+/** Without mounts that are read-only, only known requests pass. */
+const knownRequests = (refused: readonly number[]): Instruction[] => [
+  ...refuseValues(1, refused),
+  mask(REQUEST_KIND),
+  ...[TERMINAL_KIND, SOCKET_KIND].flatMap((kind) => when(JUMP_EQUAL, kind, [give(ALLOW)])),
+  ...refuseOthers(1, FILE_REQUESTS, ENOTTY),
+];
+
 const landlockRules = ({ pid, abi, network }: LandlockGaps, noFork: boolean): Rules => {
   const rules = commonRules(noFork);
   for (const name of BEYOND_LANDLOCK) rules.set(name, [give(EPERM)]);
   // A descriptor opened for reading is enough to change the mode: of a hook, of what llmc obeys, of any file of the user.
   rules.set("fchmod", [give(EPERM)]);
+  rules.set("ioctl", knownRequests(TERMINAL_REQUESTS));
   // With a path of NULL it is about an open descriptor; else it reaches any file of the user.
   rules.set("utimensat", refusePointer(1));
   if (!network) rules.set("socket", [give(EACCES)]);
+  // A file that waits in a message to oneself has neither a name nor a descriptor, so nobody could count it.
+  if (!network && noFork) for (const name of ["sendmsg", "sendmmsg"] as const) rules.set(name, [give(EPERM)]);
   rules.set("prlimit64", [
     load(argument(0)),
     ...unless(JUMP_EQUAL, 0, [give(EPERM)]),
@@ -192,8 +231,8 @@ const landlockRules = ({ pid, abi, network }: LandlockGaps, noFork: boolean): Ru
       rules.set(name, refuseOthers(0, [0, pid]));
     rules.set("pidfd_send_signal", [give(EPERM)]);
     // The owner of a descriptor can be sent any signal when an event occurs on it.
-    rules.set("fcntl", refuseValues(1, SET_OWNER));
-    rules.set("ioctl", refuseValues(1, [...TERMINAL_REQUESTS, ...SET_OWNER_REQUESTS]));
+    rules.set("fcntl", [...refuseValues(1, SET_OWNER), ...refuseOthers(1, DESCRIPTOR_COMMANDS, EINVAL)]);
+    rules.set("ioctl", knownRequests([...TERMINAL_REQUESTS, ...SET_OWNER_REQUESTS]));
   }
   return rules;
 };

@@ -12,6 +12,8 @@ export interface CommandLimits {
   readonly fileBytes: number;
   /** Of each process, where no control group bounds them together; by default, as much as for all. */
   readonly dataBytes?: number;
+  /** What is written to the command's own folders counts as memory, also where these lie on a disk. */
+  readonly filesAreMemory?: boolean;
 }
 
 export const createMark = (): TreeMark => ({

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../../../../test/app.ts";
 import { findUserProgram } from "./find-program.ts";
+import { planGrant } from "./plan-grant.ts";
 
 const openHome = (files: Readonly<Record<string, string>> = {}) => {
   const home = tempWorkspace(files);
@@ -150,6 +151,15 @@ describe("REQ-D15: a program of the user's", () => {
         inSystem: undefined,
         inWorkspace: at("project/.venv/bin/env"),
       });
+  });
+
+  test("a question about another program of the name tells of the one in the workspace", async () => {
+    const { at, add, find } = openHome();
+    add("project/.venv/bin/env");
+    const plan = await planGrant(["env"], (name) => find(name, {}));
+    expect(plan.meaning.at(-1)).toBe(
+      `The workspace has one of its own, ${at("project/.venv/bin/env")}, which this does not allow`,
+    );
   });
 
   test.each([

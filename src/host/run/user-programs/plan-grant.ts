@@ -58,7 +58,7 @@ export const planGrant = async (
     const meaning = meaningsOf(name, wanted);
     return { ...NO_GRANT, powers, path: undefined, realPath: undefined, meaning, content: "" };
   }
-  const { name, entry, path, realPath, readPaths, content } = await find(program);
+  const { name, entry, path, realPath, readPaths, content, inWorkspace } = await find(program);
   const usual = usualPowers(name);
   const realName = posix.basename(realPath);
   return {
@@ -72,6 +72,9 @@ export const planGrant = async (
       ...meaningsOf(name, usual),
       ...(realName === name ? [] : meaningsOf(realName, usualPowers(realName))),
       ...(content === "" ? [] : ["It lies in the workspace: whoever may write there decides what it does"]),
+      ...(inWorkspace === undefined
+        ? []
+        : [`The workspace has one of its own, ${inWorkspace}, which this does not allow`]),
     ],
     content,
   };

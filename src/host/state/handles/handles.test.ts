@@ -162,6 +162,19 @@ describe("REQ-F7 stored lines", () => {
     });
   });
 
+  it("FAIL-G2: give others a turn after each, whoever keeps many small ones in a row", async () => {
+    const handles = make();
+    const others = { turns: 0, isDone: false };
+    const takeTurn = (): void => {
+      others.turns++;
+      if (!others.isDone) setImmediate(takeTurn);
+    };
+    setImmediate(takeTurn);
+    for (let n = 0; n < 20; n++) await handles.putText(ME, "output", "", `text ${n}`);
+    others.isDone = true;
+    expect(others.turns).toBeGreaterThanOrEqual(20);
+  });
+
   it("outlive the process, and expire", async () => {
     const id = await make().put(ME, "output", "", ["kept"]);
     state.close();

@@ -56,7 +56,7 @@ export const storeLines = async (
     const chunks = chunker.chunks(true);
     for (const { bytes } of chunks) hash.update(bytes);
     const whole = { sha256: hash.digest(), bytes: chunker.size(), lines: chunker.newlines(), isCut };
-    return await state.transactSoon(() => {
+    const isWaste = await state.transactSoon(() => {
       const equal = store.findBlob(whole.sha256);
       if (equal === undefined) {
         const id = blob ?? store.beginBlob();
@@ -69,6 +69,9 @@ export const storeLines = async (
       done(equal);
       return blob !== undefined;
     });
+    // Whoever keeps a hundred small texts in a row would otherwise let nobody else have a turn.
+    await yieldToOthers();
+    return isWaste;
   };
 
   const isTooLong = (line: string): boolean => {

@@ -98,6 +98,8 @@ export interface Usage {
   reserve(owner: string, budgetTokens: number, wantedTokens: (leftTokens: number) => number): Promise<Grant>;
   /** Keeps the record and puts what was really spent in the place of what was reserved. */
   record(record: UsageRecord, reservedTokens: number | undefined): Promise<void>;
+  /** Gives back what was reserved for a command that was not run. */
+  release(owner: string, reservedTokens: number): Promise<void>;
   summary(filter: UsageFilter): UsageSummary;
 }
 
@@ -232,6 +234,7 @@ export const createUsage = ({ state, retentionDays, now }: UsageOptions): Usage 
         if (insert(record) % SWEEP_EVERY === 0) sweep();
         if (reservedTokens !== undefined) spend(record.owner, (record.shownTokens ?? 0) - reservedTokens);
       }),
+    release: (owner, reservedTokens) => state.transactSoon(() => spend(owner, -reservedTokens)),
     summary: (filter) => (state.exists() ? state.read(() => summarize(filter)) : NOTHING),
   };
 };
