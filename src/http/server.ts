@@ -21,7 +21,7 @@ import { createErrorHandler, renderParserError, unsupported } from "./requests/e
 import { createInFlightRequests, type InFlightRequests } from "./requests/in-flight.ts";
 import type { HttpInput } from "./requests/input.ts";
 import { callerOf, correlationIdOf } from "./requests/origin.ts";
-import { targetOf } from "./requests/target.ts";
+import { parseTarget } from "./requests/target.ts";
 import { type AgentPort, addAgentRoute } from "./routes/agent.ts";
 import type { RouteContext } from "./routes/context.ts";
 import { addDescriptionRoutes } from "./routes/description.ts";
@@ -75,12 +75,25 @@ export interface HttpServer {
 /** The status in the metrics for a request whose client left before the answer. It is never sent. */
 const CLIENT_GONE = 499;
 
+/** The check of the host and the routes see the same target. */
+const takeTarget = ({
+  url,
+  headers,
+}: {
+  url?: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+}): string => {
+  const { path, host = headers.host } = parseTarget(url);
+  if (host !== undefined) headers.host = host;
+  return path;
+};
+
 const createFastify = (parts: HttpParts): FastifyInstance =>
   fastify({
     serverFactory: parts.serverFactory,
     genReqId: ({ headers }) => correlationIdOf(headers) ?? parts.newId(),
     requestIdHeader: false,
-    rewriteUrl: targetOf,
+    rewriteUrl: takeTarget,
     routerOptions: { ignoreTrailingSlash: false },
     clientErrorHandler: (error, socket) => {
       if (socket.writable && error.code !== "ECONNRESET")

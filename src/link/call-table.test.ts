@@ -5,7 +5,7 @@ import { createCallTable } from "./call-table.ts";
 const asked = { generation: 1, front: "a", work: "read", isRepeatable: false } as const;
 
 test("REQ-I5 a cancelled request tells its earlier rounds, which may have left something that waits for an answer", async () => {
-  const table = createCallTable({ generation: 1, maxEntries: 10, maxResultBytes: 1000 });
+  const table = createCallTable({ generation: 1, maxEntries: 10, maxResultChars: 1000 });
   const signals: AbortSignal[] = [];
   const begin = (n: number, round: number): void => {
     const run = async (signal: AbortSignal): Promise<string> => {
@@ -23,7 +23,7 @@ test("REQ-I5 a cancelled request tells its earlier rounds, which may have left s
 });
 
 test("FAIL-H2 an answer that five fronts got and none passed on is replaced by an error", async () => {
-  const table = createCallTable({ generation: 1, maxEntries: 10, maxResultBytes: 1000 });
+  const table = createCallTable({ generation: 1, maxEntries: 10, maxResultChars: 1000 });
   const got: string[] = [];
   const ask = (): void =>
     void table.begin(
@@ -44,8 +44,8 @@ test("FAIL-H2 an answer that five fronts got and none passed on is replaced by a
 });
 
 /** Two fronts, one after the other; what they ask for is answered with its own name. */
-const openTwo = (maxResultBytes = 1000) => {
-  const table = createCallTable({ generation: 1, maxEntries: 10, maxResultBytes });
+const openTwo = (maxResultChars = 1000) => {
+  const table = createCallTable({ generation: 1, maxEntries: 10, maxResultChars });
   const ran: string[] = [];
   const ended: string[] = [];
   const ask = async (front: string, n: number, work: string, isRepeatable = false): Promise<string> => {

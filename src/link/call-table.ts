@@ -1,4 +1,5 @@
 import { LlmcError } from "../base/error.ts";
+import { unknownOutcome } from "./unknown-outcome.ts";
 
 /** Receives lines of an answer as JSON texts. */
 export type Listener = (line: string, isLast: boolean) => void;
@@ -34,15 +35,8 @@ interface TableParts {
   /** Which core this is, counted from the start of the supervisor. */
   readonly generation: number;
   readonly maxEntries: number;
-  readonly maxResultBytes: number;
+  readonly maxResultChars: number;
 }
-
-const unknownOutcome = (): LlmcError =>
-  new LlmcError("unavailable", "The server was interrupted: whether this call was done is unknown.", {
-    hint: "Look at what it would have changed before you make it again.",
-    retryable: false,
-    details: { outcome: "unknown" },
-  });
 
 /** A front may die of something else before it has passed an answer on, but hardly five in a row. */
 const MAX_SENT = 5;
@@ -63,22 +57,22 @@ const overloaded = (): LlmcError =>
  * gets the result that was kept for it, and nothing is ever done twice. Results are kept until the supervisor has handed
  * them to the client.
  */
-export const createCallTable = ({ generation, maxEntries, maxResultBytes }: TableParts) => {
+export const createCallTable = ({ generation, maxEntries, maxResultChars }: TableParts) => {
   const lines = new Map<number, Map<number, Entry>>();
   /** Entries with a result, oldest first. */
   const finished = new Set<Entry>();
   let entries = 0;
-  let resultBytes = 0;
+  let resultChars = 0;
 
   const drop = (entry: Entry): void => {
-    if (typeof entry.result === "string") resultBytes -= entry.result.length;
+    if (typeof entry.result === "string") resultChars -= entry.result.length;
     finished.delete(entry);
   };
 
   /** What is dropped stays known as done: asked for again, only reading is run again. */
   const makeRoom = (): void => {
     for (const entry of finished) {
-      if (resultBytes <= maxResultBytes) return;
+      if (resultChars <= maxResultChars) return;
       drop(entry);
       entry.result = null;
     }
@@ -91,7 +85,7 @@ export const createCallTable = ({ generation, maxEntries, maxResultBytes }: Tabl
     entry.result = result;
     // Answered already: the supervisor gave up waiting, or a front made the number up.
     if (![...(lines.get(n)?.values() ?? [])].includes(entry)) return;
-    resultBytes += result.length;
+    resultChars += result.length;
     finished.add(entry);
     makeRoom();
   };

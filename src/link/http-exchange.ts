@@ -1,5 +1,6 @@
-import { Agent, type ClientRequest, request as httpRequest } from "node:http";
+import { type ClientRequest, request as httpRequest } from "node:http";
 import type { Socket } from "node:net";
+import { createConnectionAgent } from "./connection-agent.ts";
 import { HELLO_PATH, SCHEMA_HEADER, schemaText } from "./schema-version.ts";
 
 interface ExchangeParts {
@@ -8,8 +9,6 @@ interface ExchangeParts {
   readonly maxConnections: number;
 }
 
-/** The design documents' keep-alive, less a little: the core must not close first. */
-const KEEP_ALIVE_MS = 55_000;
 /** The core closes connections that are not used for this long. */
 export const CORE_KEEP_ALIVE_MS = 60_000;
 /** More than that are needed together only for a moment. */
@@ -24,20 +23,11 @@ interface Head {
 
 /** The front's end of the link over HTTP: requests to the core, on connections that they share. */
 export const createHttpExchange = ({ connect, maxConnections }: ExchangeParts) => {
-  const agent = Object.assign(
-    new Agent({
-      keepAlive: true,
-      maxSockets: maxConnections,
-      maxFreeSockets: MAX_IDLE,
-      scheduling: "lifo",
-      timeout: KEEP_ALIVE_MS,
-    }),
-    {
-      createConnection: (_: unknown, done: (error: Error | null, socket?: Socket) => void): undefined => {
-        connect().then((socket) => done(null, socket), done);
-      },
-    },
-  );
+  const { agent, close } = createConnectionAgent({
+    connect,
+    maxSockets: maxConnections,
+    maxFreeSockets: MAX_IDLE,
+  });
   return {
     /** Throws where the head is one that Node does not write. */
     open: ({ method, path, headers }: Head): ClientRequest => {
@@ -61,7 +51,7 @@ export const createHttpExchange = ({ connect, maxConnections }: ExchangeParts) =
       }),
     /** A connection for something else than requests. */
     connect,
-    close: (): void => agent.destroy(),
+    close,
   };
 };
 

@@ -37,7 +37,7 @@ export const MAX_GROWTH = 6;
  * Takes the headers of the link off a request and returns the address of the client; undefined if the front has not named
  * one. Headers that came more than once are in `rawHeaders` more than once.
  */
-export const readPeer = (request: IncomingMessage): string | undefined => {
+export const takeLinkHeaders = (request: IncomingMessage): string | undefined => {
   const { rawHeaders, headers } = request;
   const address = headers[PEER_HEADER];
   const others: string[] = [];

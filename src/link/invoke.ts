@@ -5,7 +5,7 @@ import type { Origin } from "../core/origin.ts";
 import { payloadOf } from "../core/payload.ts";
 import { validateArguments } from "../core/validate.ts";
 
-/** What other programs send to `/invoke`, as the design document has it: a tool by its name, dotted or not. */
+/** What other programs send to `/invoke` (REQ-H1): a tool by its name, dotted or not. */
 export const invokeBody = z.strictObject({
   method: z.string().min(1).max(200).describe("The tool; kb.stats and kb_stats are the same."),
   params: z.record(z.string(), z.unknown()).default({}).describe("The tool's arguments."),

@@ -1,7 +1,8 @@
-import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { LlmcError } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
+import { createConnectionAgent } from "./connection-agent.ts";
 import { failureOf, LinkBroken } from "./link-broken.ts";
 import { agreeOn, HELLO_PATH, hasMinor, SCHEMA_HEADER, schemaText, TOKEN_HEADER } from "./schema-version.ts";
 import { createStreamClient } from "./stream-client.ts";
@@ -15,8 +16,6 @@ interface LinkParts {
 
 /** For events, for cancelling and for logs. */
 export const CONTROL_CONNECTIONS = 3;
-/** The design documents' keep-alive, less a little: the core must not close first. */
-const KEEP_ALIVE_MS = 55_000;
 const MAX_ERROR_CHARS = 65_536;
 
 const misfit = (theirs: string): LlmcError =>
@@ -48,23 +47,7 @@ export const createLinkClient = ({ connect, token }: LinkParts) => {
   const closing = new AbortController();
   let greeting: CoreGreeting = { schema: schemaText(), connections: 1 };
   /** For what must not wait behind requests: cancelling them, events, logs. */
-  const controlAgent = Object.assign(
-    new Agent({
-      keepAlive: true,
-      maxFreeSockets: 1,
-      maxSockets: CONTROL_CONNECTIONS,
-      timeout: KEEP_ALIVE_MS,
-    }),
-    {
-      createConnection: (_: unknown, done: (error: Error | null, socket?: Socket) => void): undefined => {
-        connect().then((socket) => {
-          if (!closing.signal.aborted) return done(null, socket);
-          socket.destroy();
-          done(new LinkBroken("closed"));
-        }, done);
-      },
-    },
-  );
+  const control = createConnectionAgent({ connect, maxSockets: CONTROL_CONNECTIONS, maxFreeSockets: 1 });
   const headers = (): Readonly<Record<string, string>> => ({
     [TOKEN_HEADER]: token,
     [SCHEMA_HEADER]: greeting.schema,
@@ -78,7 +61,7 @@ export const createLinkClient = ({ connect, token }: LinkParts) => {
       const request = httpRequest({
         method,
         path,
-        agent: controlAgent,
+        agent: control.agent,
         headers:
           body === undefined
             ? headers()
@@ -135,7 +118,7 @@ export const createLinkClient = ({ connect, token }: LinkParts) => {
     close: (): void => {
       closing.abort();
       stream.close();
-      controlAgent.destroy();
+      control.close();
     },
   };
 };

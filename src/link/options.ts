@@ -11,7 +11,7 @@ export const linkSections = [
     sandbox_enabled: flag(
       true,
       false,
-      "Sandbox that process. Left out: where the machine can, otherwise everything runs in one process, and the start says so. Written as true: it runs as a process of its own, and the server does not start unless the kernel holds its files, network, processes and memory (so not over HTTP with TLS). false: it is not sandboxed.",
+      "Whether the process that parses input is sandboxed. Not set: it is, where the machine can; otherwise everything runs in one process, and the start says so. true: the server starts only if that process runs on its own and the kernel confines its files, network, processes and memory (so not over HTTP with TLS). false: it is not sandboxed.",
       {
         restart: true,
       },
@@ -22,7 +22,7 @@ export const linkSections = [
       128,
       1_048_576,
       "more",
-      "Memory limit of that front, in MiB; a change replaces it.",
+      "Memory limit of the process that parses input, in MiB; a change replaces that process.",
     ),
   }),
   section("mcp.performance", "Caches and the link between front and core.", {

@@ -10,6 +10,7 @@ import type { LinkClient } from "./link-client.ts";
 import type { LinkOrigin, LinkRequest, LinkWork } from "./request.ts";
 import { UNNUMBERED } from "./schema-version.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { unknownOutcome } from "./unknown-outcome.ts";
 import { fromWireError, isLast, type WireError, type WireLine } from "./wire.ts";
 
 export interface RemoteCoreParts {
@@ -80,17 +81,6 @@ const follow = async (link: LinkClient, body: string, origin: Origin): Promise<W
   if (last === undefined) throw new LinkBroken("the answer ended before its last line");
   return last;
 };
-
-const unknownOutcome = (): LlmcError =>
-  new LlmcError(
-    "unavailable",
-    "The server's core ended and did not come back: whether this call was done is unknown.",
-    {
-      hint: "Look at what it would have changed before you make it again.",
-      retryable: false,
-      details: { outcome: "unknown" },
-    },
-  );
 
 /** Repeats a request until it is answered: the core knows it by its number, and does nothing twice. */
 const createAsk = (parts: RemoteCoreParts) => {

@@ -13,7 +13,7 @@ interface StreamParts {
   readonly poolSize: () => number;
 }
 
-/** The lifetimes of the design documents, in milliseconds. */
+/** The lifetimes of connections (REQ-I7), in milliseconds. */
 const IDLE_MS = 300_000;
 const MAX_CONNECTION_MS = 3_600_000;
 /** Answers of tools are bounded far below. */

@@ -45,7 +45,7 @@ const REPORT_FD = 3;
 const MAX_CONTROL_BYTES = 1_048_576;
 /** Requests whose answers the client does not have yet; the supervisor reads fewer lines than that ahead. */
 const MAX_ENTRIES = 10_000;
-const MAX_RESULT_BYTES = 64 * 1024 * 1024;
+const MAX_RESULT_CHARS = 64 * 1024 * 1024;
 /** A request of the front is a frame of the client that was read and written again: `1e20` has 21 characters then. */
 const REWRITTEN = 5;
 const WRAPPING_BYTES = 1_048_576;
@@ -142,7 +142,7 @@ const openLink = (app: App, hello: CoreHello, control: Control, report: ReturnTy
   const table = createCallTable({
     generation: hello.generation,
     maxEntries: MAX_ENTRIES,
-    maxResultBytes: MAX_RESULT_BYTES,
+    maxResultChars: MAX_RESULT_CHARS,
   });
   control.on("answered", (lines) => {
     for (const n of lines.split(" ")) table.forget(Number(n));

@@ -36,7 +36,7 @@ beforeAll(async () => {
     state: createSealedState(new Uint8Array(32), Date.now),
     connection: "c",
     newId: () => "new-id-12345678",
-    table: createCallTable({ generation: 1, maxEntries: 1000, maxResultBytes: 1_000_000 }),
+    table: createCallTable({ generation: 1, maxEntries: 1000, maxResultChars: 1_000_000 }),
     events,
     generation: 1,
     token: TOKEN,

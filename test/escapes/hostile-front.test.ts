@@ -57,7 +57,7 @@ let app: TestApp;
 let folder: string;
 const refusals: string[] = [];
 let server: ReturnType<typeof createLinkServer>;
-const table = createCallTable({ generation: GENERATION, maxEntries: 1000, maxResultBytes: 1_000_000 });
+const table = createCallTable({ generation: GENERATION, maxEntries: 1000, maxResultChars: 1_000_000 });
 
 /** A program that speaks the link and is not our front. */
 const send = ({ path = STREAM_PATH, body, headers = {} }: Sent): Promise<Reply> =>

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { linkHeaders } from "../../link/http-link.ts";
-import { targetOf } from "../requests/target.ts";
+import { parseTarget } from "../requests/target.ts";
 
 /** Everything that the server reads of a request; what is not here does not reach it. */
 const PASSED_ON: ReadonlySet<string> = new Set([
@@ -47,20 +47,17 @@ export interface Head {
 
 /** A request as the front writes it: a path, the headers that the server reads, and where it came from. */
 export const headOf = (request: IncomingMessage, tokenHeader: string): Head => {
-  const { method = "GET", rawHeaders, headers, socket } = request;
-  const given = headers.host;
-  const path = targetOf(request);
+  const { method = "GET", url, rawHeaders, socket } = request;
+  const { path, host } = parseTarget(url);
   const pairs = pairsOf(rawHeaders);
-  // A target in absolute form has named the host.
-  const hosts = headers.host === given ? [] : ["host", headers.host ?? ""];
   return {
     method,
     path,
     headers: [
       ...passedOn(pairs, tokenHeader)
-        .filter(({ name }) => hosts.length === 0 || name !== "host")
+        .filter(({ name }) => host === undefined || name !== "host")
         .flatMap(({ name, value }) => [name, value]),
-      ...hosts,
+      ...(host === undefined ? [] : ["host", host]),
       ...linkHeaders(socket.remoteAddress, repeatedFraming(pairs)),
     ],
   };

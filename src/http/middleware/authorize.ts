@@ -11,7 +11,7 @@ import type { HttpInput } from "../requests/input.ts";
 import { clientAddress, type Proxies } from "./client-address.ts";
 import { createHostAndOriginCheck } from "./host-and-origin.ts";
 
-/** Which limit refused a request; also the label of its metric. */
+/** Why a request was refused; also the label of its metric. */
 export type RefusalReason = "auth" | "guesses" | "rate" | "lane" | "forbidden" | "malformed";
 
 /** What a route asks of its callers beyond a valid token. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { parseGuardedBytes } from "../../base/json-guard.ts";
-import { decodeRefusal, MAX_GROWTH, readPeer, readRefusedTrailer } from "../../link/http-link.ts";
+import { decodeRefusal, MAX_GROWTH, readRefusedTrailer, takeLinkHeaders } from "../../link/http-link.ts";
 import { readBody } from "../../link/read-body.ts";
 
 /** How requests reach the server: from clients themselves, or through a front that has read them. */
@@ -49,7 +49,7 @@ export const createPassedOnInput = () => {
     input,
     /** False if it is not a request that a front passes on. */
     admit: (request: IncomingMessage): boolean => {
-      const address = readPeer(request);
+      const address = takeLinkHeaders(request);
       if (address !== undefined) addresses.set(request, address);
       return address !== undefined;
     },
