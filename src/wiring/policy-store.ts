@@ -171,14 +171,13 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
     version: () => version,
     reload: async (listActions) => {
       const { files, problems } = readPolicyTexts(policySources(parts.loaded(), parts), parts, reader.read);
-      const isNone = files.length + problems.length === 0;
-      const actions = isNone ? [] : await listActions();
+      const actions = files.length + problems.length === 0 ? [] : await listActions();
       // A reload of the configuration comes here, too; clients are notified only of what is new.
       const read = JSON.stringify([files, problems, actions, isOpen()]);
       if (read === readBefore) return report;
       const isHeld = inForce.kind === "broken" ? problems.length > 0 : problems.some((one) => one.mayPermit);
       if (isHeld) fail(problems);
-      else if (!isNone) await apply(files, actions, problems);
+      else if (files.length + problems.length > 0) await apply(files, actions, problems);
       else {
         if (inForce.kind === "compiled")
           log.warn(

@@ -24,7 +24,7 @@ const absolutePattern = (pattern: string, { root, folders }: PolicyFolders): str
   return pattern.startsWith("~/") ? join(folders.home, pattern.slice(2)) : resolve(root, pattern);
 };
 
-export const policyPatterns = ({ mcp }: Loaded["config"], where: PolicyFolders): readonly string[] =>
+const policyPatterns = ({ mcp }: Loaded["config"], where: PolicyFolders): readonly string[] =>
   mcp.security.policy_files.map((pattern) => absolutePattern(pattern, where));
 
 /** What nobody but the operator may write: the files, or the folder in which a file would become one. */
@@ -79,7 +79,10 @@ export const policySources = (
     operators: patterns.filter(isInOperatorsFolder),
     others: patterns.filter((pattern) => !isInOperatorsFolder(pattern)),
     isOperators: (path) => named.some((one) => isPolicyPattern(one.pattern, path) && one.isOperators(path)),
-    trustedDigest: (path) => loaded.digests[POLICIES_KEY]?.[relative(where.root, path)],
+    trustAt: (path) => {
+      const digest = loaded.digests[POLICIES_KEY]?.[relative(where.root, path)];
+      return digest === undefined ? undefined : (text) => sha256(text) === digest;
+    },
     maxUntrustedBytes,
   };
 };
@@ -89,7 +92,7 @@ export const namedSources = (paths: readonly string[]): PolicySources => ({
   operators: paths,
   others: [],
   isOperators: () => true,
-  trustedDigest: () => undefined,
+  trustAt: () => undefined,
   maxUntrustedBytes: 0,
 });
 

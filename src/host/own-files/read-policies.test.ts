@@ -2,7 +2,6 @@ import { linkSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { tempWorkspace } from "../../../test/app.ts";
-import { sha256 } from "../os/lazy-builtins.ts";
 import { type PolicySources, readPolicies } from "./read-policies.ts";
 
 /** A folder of the operator's and one of a workspace, with as much room as a server gives. */
@@ -14,7 +13,7 @@ const standWith = (files: Readonly<Record<string, string>>) => {
       operators: [at("operator/*.cedar")],
       others: others.map(at),
       isOperators: (path) => path.startsWith(at("operator/")),
-      trustedDigest: () => undefined,
+      trustAt: () => undefined,
       maxUntrustedBytes: 8192,
       ...more,
     });
@@ -59,9 +58,10 @@ describe("REQ-D22 FAIL-A10: policy files that are not the operator's", () => {
     for (const one of unreadable)
       expect(one).toMatchObject({ isOperators: false, reason: expect.stringContaining("8 KiB") });
     // What is trusted takes no room, as long as it is what was trusted.
-    const trusting = (digest: string) => read(["ws-*.cedar"], { trustedDigest: () => digest });
-    expect(trusting(sha256(text)).files).toHaveLength(4);
-    expect(trusting(sha256("another")).files).toHaveLength(3);
+    const trusting = (trusted: string) =>
+      read(["ws-*.cedar"], { trustAt: () => (found) => found === trusted });
+    expect(trusting(text).files).toHaveLength(4);
+    expect(trusting("another").files).toHaveLength(3);
   });
 
   it("take up one amount of work, beyond which one problem is reported, and the operator's are read", () => {

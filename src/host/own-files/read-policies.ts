@@ -1,5 +1,4 @@
 import { isMissing, systemErrorCode } from "../../base/system-error.ts";
-import { sha256 } from "../os/lazy-builtins.ts";
 import {
   createPolicyFinder,
   type FoundPolicies,
@@ -14,8 +13,8 @@ import { realOrFuture } from "./real-or-future.ts";
 export interface PolicySources extends PolicyPatterns {
   /** By its name and where it leads. */
   readonly isOperators: (path: string) => boolean;
-  /** The SHA-256 of the content that the operator trusts at a path that is not theirs. */
-  readonly trustedDigest: (path: string) => string | undefined;
+  /** Of a path that is not the operator's and at which they trust some content: whether this is it. */
+  readonly trustAt: (path: string) => ((text: string) => boolean) | undefined;
   /** Of all files together that are neither the operator's nor trusted. */
   readonly maxUntrustedBytes: number;
 }
@@ -66,11 +65,11 @@ export const createPolicyReading = (sources: PolicySources) => {
     isOperators: boolean,
     readText: (path: string, maxBytes: number) => string,
   ): PolicyText | undefined => {
-    const digest = isOperators ? undefined : sources.trustedDigest(path);
-    const isFree = isOperators || digest !== undefined;
+    const isTrustedText = isOperators ? undefined : sources.trustAt(path);
+    const isFree = isOperators || isTrustedText !== undefined;
     if (isAlias(path) && !isFree) return undefined;
     const text = readText(path, isFree ? MAX_BYTES : Math.min(bytesLeft, MAX_BYTES));
-    const isTrusted = digest !== undefined && digest === sha256(text);
+    const isTrusted = isTrustedText?.(text) ?? false;
     const bytes = isOperators || isTrusted ? 0 : Buffer.byteLength(text);
     if (bytes > bytesLeft) throw Object.assign(new Error(TOO_LARGE), { code: "EFBIG" });
     bytesLeft -= bytes;

@@ -173,8 +173,8 @@ export const compilePolicies = (
   try {
     instance.prepare((cedar) => putInForce(cedar, schema, policies, defaultDeny));
   } catch (error) {
-    const strangers = files.filter(({ mayPermit }) => !mayPermit);
-    return { ok: false, problems: (strangers.length > 0 ? strangers : files).map(failedOn(error)) };
+    const untrustedFiles = files.filter(({ mayPermit }) => !mayPermit);
+    return { ok: false, problems: (untrustedFiles.length > 0 ? untrustedFiles : files).map(failedOn(error)) };
   }
   return {
     ok: true,

@@ -65,20 +65,20 @@ const AROUND: readonly ((inner: string) => string)[] = [
 /** What went wrong in Cedar itself with a text that was let through. */
 const trapOf = (text: string): string => {
   const result = compile(mine(text));
-  const said = result.ok
+  const messages = result.ok
     ? [result.compiled.decide(REQUEST).failure ?? ""]
     : result.problems.map(({ message }) => message);
-  return said.filter((one) => /cannot process|memory|stack|unreachable/.test(one)).join("; ");
+  return messages.filter((one) => /cannot process|memory|stack|unreachable/.test(one)).join("; ");
 };
 
 describe("FAIL-A10 FAIL-H5: how deep a policy may be", () => {
   test.each(DEEP)("%s: the deepest that are let through are compiled and decided on", (_what, text) => {
-    let most = 1;
-    while (findTooDeep(text(most + 1)) === undefined) most++;
-    expect(most).toBeGreaterThan(20);
-    expect(most).toBeLessThan(250);
-    expect(trapOf(text(most))).toBe("");
-    const beyond = compile(mine(`\n${text(most + 1)}`));
+    let limit = 1;
+    while (findTooDeep(text(limit + 1)) === undefined) limit++;
+    expect(limit).toBeGreaterThan(20);
+    expect(limit).toBeLessThan(250);
+    expect(trapOf(text(limit))).toBe("");
+    const beyond = compile(mine(`\n${text(limit + 1)}`));
     expect(beyond).toMatchObject({
       problems: [{ file: "my.cedar", message: expect.stringContaining("nested too deeply") }],
     });
