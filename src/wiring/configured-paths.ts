@@ -33,6 +33,12 @@ export const configuredPaths = (
   startup: pathsIn(config, "startup"),
 });
 
+/** What the configuration names as the server's state, for whoever judges paths. */
+export const configuredState = (config: () => Loaded["config"]) => ({
+  stateFolders: (): readonly string[] => configuredPaths(config())["state folder"],
+  stateFiles: (): readonly string[] => configuredPaths(config())["state file"],
+});
+
 /** Where the server keeps what is its own, besides `.llmc`: never content of the workspace. Absolute. */
 export const ownPaths = (config: Loaded["config"], root: string, folders: UserFolders): readonly string[] => {
   const configured = configuredPaths(config);

@@ -17,7 +17,7 @@ import type { Log } from "../observe/log.ts";
 import type { GrantedPaths } from "../policy/permit.ts";
 import { closedPaths, judgeWrite } from "../policy/reach.ts";
 import type { EnginePorts } from "../tools/tool.ts";
-import { configuredPaths } from "./configured-paths.ts";
+import { configuredPaths, configuredState } from "./configured-paths.ts";
 import { createCommandEnvelope } from "./envelope-wiring.ts";
 import { createKnowledgeEngine, type KnowledgeWiring } from "./knowledge-wiring.ts";
 import { currentPort } from "./lazy-port.ts";
@@ -219,8 +219,7 @@ export const createEngines = async (parts: EngineParts) => {
     runner,
     writeLocks: createWriteLocks(folders.state),
     managed: createManagedWriters(folders.state),
-    stateFolders: () => configuredPaths(parts.config())["state folder"],
-    stateFiles: () => configuredPaths(parts.config())["state file"],
+    ...configuredState(config),
     obeyedPaths: () => obeyedPaths(parts),
     waitingModules: () => (parts.waitingModules?.() ?? []).filter((path) => path !== ""),
     withheldFiles,

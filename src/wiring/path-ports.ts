@@ -5,9 +5,9 @@ import { createSystem } from "../host/os/system.ts";
 import { createAccess } from "../host/reach/access.ts";
 import { createObeyedBeside } from "../host/reach/obeyed-beside.ts";
 import type { OwnWrites } from "../host/reach/own-writes.ts";
-import { createReach, type ReachOptions } from "../host/reach/reach.ts";
+import { type CallerReach, createReach, type ReachOptions } from "../host/reach/reach.ts";
 import type { WithheldFiles } from "../host/reach/withheld-files.ts";
-import { createFiles } from "../host/read/files.ts";
+import { createFiles, type Files } from "../host/read/files.ts";
 import type { CommandRunner } from "../host/run/contract.ts";
 import { createLineRunner } from "../host/run/line/line-runner.ts";
 import { createPermittedGate } from "../host/run/permitted-gate.ts";
@@ -49,6 +49,26 @@ export interface PathParts {
 
 const MIB = 1024 * 1024;
 
+const openHandles = (parts: PathParts, reach: CallerReach, files: Files) => {
+  const { root, config } = parts;
+  const hitSource = { files, versionOf: (path: string) => versionOf(resolve(root, path)) };
+  return createHandles({
+    state: parts.state,
+    files,
+    workspace: root,
+    limits: () => {
+      const { ttl_seconds, max_total_mb, max_each_mb } = config().mcp.handles;
+      return { ttlSeconds: ttl_seconds, maxTotalBytes: max_total_mb * MIB, maxBytesEach: max_each_mb * MIB };
+    },
+    now: parts.now,
+    newId: newHandleId,
+    pid: process.pid,
+    renderers: { search_hits: renderHitLines(hitSource) },
+    searchTexts: { search_hits: hitSearchTexts(hitSource, reach) },
+    grep: createGrep(() => config().mcp.tools.read_timeout * 1000),
+  });
+};
+
 /** The ports that work on paths, within some roots. `rootsKey` is the configuration key that they come from. */
 export const createPathPorts = (
   parts: PathParts,
@@ -76,22 +96,7 @@ export const createPathPorts = (
     outsideHint: (path: string) => trustHint?.(rootsKey, path),
   });
   const files = createFiles(reach);
-  const hitSource = { files, versionOf: (path: string) => versionOf(resolve(root, path)) };
-  const handles = createHandles({
-    state: parts.state,
-    files,
-    workspace: root,
-    limits: () => {
-      const { ttl_seconds, max_total_mb, max_each_mb } = config().mcp.handles;
-      return { ttlSeconds: ttl_seconds, maxTotalBytes: max_total_mb * MIB, maxBytesEach: max_each_mb * MIB };
-    },
-    now: parts.now,
-    newId: newHandleId,
-    pid: process.pid,
-    renderers: { search_hits: renderHitLines(hitSource) },
-    searchTexts: { search_hits: hitSearchTexts(hitSource, reach) },
-    grep: createGrep(() => tools().read_timeout * 1000),
-  });
+  const handles = openHandles(parts, reach, files);
   const scans = createScans(reach);
   const writing = { reach, userState: parts.folders.state, locks, ready: scans.knowObeyed };
   const timeouts = () => ({

@@ -15,7 +15,7 @@ import { createPrograms, type Programs } from "../sandbox/programs.ts";
 import { createPythonRunner, findPyodide, snapshotVersion } from "../sandbox/python-runner.ts";
 import { createQuickJsRunner, type RunnerParts } from "../sandbox/quickjs-runner.ts";
 import { createGuestStarter } from "../sandbox/start-guest.ts";
-import { configuredPaths } from "./configured-paths.ts";
+import { configuredState } from "./configured-paths.ts";
 
 const MIB = 1024 * 1024;
 
@@ -82,8 +82,7 @@ export const createProgramEngine = (
     roots: packages,
     denylist: () => config().mcp.tools.denylist_globs,
     obeyedPaths,
-    stateFolders: () => configuredPaths(config())["state folder"],
-    stateFiles: () => configuredPaths(config())["state file"],
+    ...configuredState(config),
   });
   const profileOf = createReadProfiler({ reach, secretsElsewhere });
   const native = createNativeRunners(memoryBytes, { closed, packages, profileOf });
