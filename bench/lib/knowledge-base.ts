@@ -122,6 +122,7 @@ export const openBase = async (
       readSource: readDocuments(documents),
       sourceOptions: () => ({
         denylist: [],
+        closed: [],
         network: undefined,
         maxDocumentBytes: 1e9,
         maxDocuments: 1e9,

@@ -83,8 +83,8 @@ export interface SourceNetwork {
 export interface SourceOptions {
   /** Globs of names whose content is never taken (`mcp.tools.denylist_globs`). */
   readonly denylist: readonly string[];
-  /** The user's own folders of llmc, of which nothing is taken either. */
-  readonly closed?: readonly string[];
+  /** What is the server's own (`ownPaths`), of which nothing is taken either. */
+  readonly closed: readonly string[];
   /** Undefined: the network is not allowed, and URLs and remote repositories are refused. */
   readonly network: SourceNetwork | undefined;
   readonly maxDocumentBytes: number;

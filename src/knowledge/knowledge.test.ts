@@ -62,6 +62,7 @@ const openKnowledge = (sources: TestSources, root = tempWorkspace()) => {
       readSource: readTestSource(sources),
       sourceOptions: () => ({
         denylist: [],
+        closed: [],
         network: undefined,
         maxDocumentBytes: 1e6,
         maxDocuments: 1e6,

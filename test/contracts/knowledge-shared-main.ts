@@ -51,6 +51,7 @@ const report = await ingest(
     },
     sourceOptions: () => ({
       denylist: [],
+      closed: [],
       network: undefined,
       maxDocumentBytes: 1e6,
       maxDocuments: 1e6,

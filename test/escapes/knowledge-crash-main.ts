@@ -35,6 +35,7 @@ await ingest(
     },
     sourceOptions: () => ({
       denylist: [],
+      closed: [],
       network: undefined,
       maxDocumentBytes: 1e6,
       maxDocuments: 1e6,

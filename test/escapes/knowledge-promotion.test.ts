@@ -62,6 +62,7 @@ describe("promotion while questions are asked", () => {
           readSource: readTestSource({ docs: documentsOf(version) }),
           sourceOptions: () => ({
             denylist: [],
+            closed: [],
             network: undefined,
             maxDocumentBytes: 1e6,
             maxDocuments: 1e6,

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readSource } from "../../src/documents/sources/read-source.ts";
 import { REACH, type ReachId } from "../../src/policy/reach-table.ts";
 import { allTools } from "../../src/tools/all.ts";
+import { ownPaths } from "../../src/wiring/configured-paths.ts";
 import { openTestApp, TEST_CALLER, type TestApp } from "../app.ts";
 
 /** A folder of the files that llmc runs from; it is a root of this workspace. */
@@ -93,7 +94,7 @@ const SWEEPS: Readonly<Record<string, Ask>> = {
     const seen: string[] = [];
     const options = {
       denylist: app.config.current().config.mcp.tools.denylist_globs,
-      userDirs: [app.folders.config, app.folders.state],
+      closed: ownPaths(app.config.current().config, app.root, app.folders),
       network: undefined,
       maxDocumentBytes: 1e6,
       maxDocuments: 1000,

@@ -22,6 +22,7 @@ import { readSource } from "./read-source.ts";
 
 const OPTIONS: SourceOptions = {
   denylist: [".env", "*.pem", "id_rsa"],
+  closed: [],
   network: undefined,
   maxDocumentBytes: 10_000,
   maxDocuments: 100,

@@ -16,7 +16,7 @@ const networkOf = ({ network }: SourceOptions): SourceNetwork => {
 /** Files below the source are more than its documents: manifests and licences count too. */
 const FILES_PER_DOCUMENT = 4;
 
-const treeOptions = ({ denylist, closed = [], maxDocuments }: SourceOptions) => ({
+const treeOptions = ({ denylist, closed, maxDocuments }: SourceOptions) => ({
   denylist,
   closed,
   maxFiles: maxDocuments * FILES_PER_DOCUMENT,

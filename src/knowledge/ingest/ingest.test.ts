@@ -32,6 +32,7 @@ const openParts = async (sources: TestSources) => {
     readSource: readTestSource(sources),
     sourceOptions: () => ({
       denylist: [],
+      closed: [],
       network: undefined,
       maxDocumentBytes: 1e6,
       maxDocuments: 1e6,

@@ -45,6 +45,7 @@ const openKnowledge = (embedder: PassageEmbedder, root: string) => {
       readSource: readTestSource({ docs: DOCUMENTS }),
       sourceOptions: () => ({
         denylist: [],
+        closed: [],
         network: undefined,
         maxDocumentBytes: 1e9,
         maxDocuments: 100,

@@ -40,6 +40,7 @@ const answersOf = async (driver: SqlDriver): Promise<readonly (readonly string[]
   await store.createCollection("docs", "");
   const options = {
     denylist: [],
+    closed: [],
     network: undefined,
     maxDocumentBytes: 1e6,
     maxDocuments: 1e6,
