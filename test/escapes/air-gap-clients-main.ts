@@ -65,7 +65,12 @@ const queryBase: Attempt = async (address) => {
 const addSource =
   (source: (address: string) => string): Attempt =>
   async (address) => {
-    const options = { denylist: [], closed: [], network: { privateHosts: [address] }, maxDocumentBytes: 1000 };
+    const options = {
+      denylist: [],
+      closed: [],
+      network: { privateHosts: [address] },
+      maxDocumentBytes: 1000,
+    };
     const items = readSource(
       source(address),
       { ...options, maxDocuments: 1, timeoutMs: ANSWER_MS },

@@ -63,7 +63,7 @@ describe.each(ofThisKernel)("REQ-D24 FAIL-J3 FAIL-J4 arguments of git in $name",
     await expect(commands.use("run_cmd", line, cwd)).rejects.toThrow("is on the denylist");
   });
 
-  test("a repository that llmc does not recognise is not found by git either", async () => {
+  test("where git would find a repository whose HEAD llmc cannot read, nothing is run", async () => {
     await using workspace = await repository();
     appendFileSync(join(workspace.root, ".git/HEAD"), "\n".repeat(1_100_000));
     rmSync(join(workspace.root, ".git/packed-refs"), { force: true });
@@ -71,10 +71,7 @@ describe.each(ofThisKernel)("REQ-D24 FAIL-J3 FAIL-J4 arguments of git in $name",
     expect(() => git(workspace.root, "status")).toThrow("very-secret");
     await using commands = tools(setting, workspace.root);
     for (const line of ["git status", "git for-each-ref", "git worktree list", "git log"]) {
-      const seen = await commands.use("run_cmd", line).catch((thrown: Error) => thrown);
-      const text = seen instanceof Error ? seen.message : seen;
-      expect(text).not.toContain("very-secret");
-      expect(text).toMatch(/not a git repository: .*no-repository-here|not run in this repository/);
+      await expect(commands.use("run_cmd", line)).rejects.toThrow("Nothing is run or changed here");
     }
     // Without a sandbox, a program that goes through folders by itself is refused before that.
     if (setting.tier !== "plain")

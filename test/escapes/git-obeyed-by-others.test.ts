@@ -12,7 +12,7 @@ const git = (cwd: string, ...args: readonly string[]): string =>
 const HOOK = "#!/bin/sh\nexit 0\n";
 
 /** A repository in the roots, and a git directory in it whose files are checked out elsewhere. */
-const PLACES: readonly (readonly [string, (root: string, outside: string) => string])[] = [
+const CONFIGURATIONS: readonly (readonly [string, (root: string, outside: string) => string])[] = [
   [
     "a work tree",
     (root, outside) => {
@@ -43,7 +43,7 @@ const PLACES: readonly (readonly [string, (root: string, outside: string) => str
 describe.each(ofThisKernel)(
   "FAIL-J3 REQ-D24 what is obeyed elsewhere than in the roots in $name",
   (setting) => {
-    test.each(PLACES)("by the settings of %s", async (_what, place) => {
+    test.each(CONFIGURATIONS)("by the settings of %s", async (_what, configurationIn) => {
       await using outside = await createWorkspace({});
       await using workspace = await createWorkspace({
         "shared/pre-commit": HOOK,
@@ -55,7 +55,7 @@ describe.each(ofThisKernel)(
       git(root, "init", "-q");
       git(root, "add", ".");
       git(root, "commit", "-qm", "one");
-      const config = place(root, outside.root);
+      const config = configurationIn(root, outside.root);
       writeFileSync(
         config,
         `[core]\n\thooksPath = ${root}/shared\n[include]\n\tpath = ${root}/inc/included.cfg\n`,

@@ -383,13 +383,13 @@ describe.each(ofThisKernel)("FAIL-J6 REQ-D24 more settings than can be checked, 
       /more than 1000 of its settings name programs/,
     ],
     ["settings", 20_001, () => "[color]\n\ta = 1\n", /more than 20000 settings/],
-  ])("%s: git says why it does not run", async (_what, count, line, told) => {
+  ])("%s: git says why it does not run", async (_what, count, line, reason) => {
     await using workspace = await repository();
     appendFileSync(
       join(workspace.root, ".git/config"),
       Array.from({ length: count }, (_line, at) => line(at)).join(""),
     );
-    expect(await seenIn(setting, workspace.root, "git status --short", [])).toMatch(told);
+    expect(await seenIn(setting, workspace.root, "git status --short", [])).toMatch(reason);
   });
 });
 

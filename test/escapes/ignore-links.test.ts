@@ -66,7 +66,7 @@ describe.each(ofThisKernel)("FAIL-J4 FAIL-J12: rg and such an ignore file in $na
       .use("run_cmd", "rg --debug --ignore-file-case-insensitive --files sub out")
       .catch(String);
     expect(answer).toContain("a.txt");
-    for (const told of ["planted-secret", "PASS*", "open{", "outer-secret"])
-      expect(answer).not.toContain(told);
+    for (const secret of ["planted-secret", "PASS*", "open{", "outer-secret"])
+      expect(answer).not.toContain(secret);
   });
 });

@@ -21,8 +21,8 @@ export const entryAt = (path: string): Stats | Missing | "closed" => {
   }
 };
 
-/** Such a path means something else to every process. */
-const OF_THE_PROCESS = /^\/(proc|dev)\/(?!null$)/;
+/** Such a path means something else to every process; those in `/dev` that do are links to here. */
+const OF_THE_PROCESS = /^\/proc\//;
 
 /** A name and then `..`: whoever puts a link in the place of what has that name decides where it leads. */
 const CLIMBS_BACK = /(?:^|\/)(?!\.{0,2}(?:\/|$))[^/]+\/(?:\.?\/)*\.\.(?:\/|$)/;

@@ -45,7 +45,7 @@ const hasImpossibleName = (path: string): boolean =>
 export const isNothing = (error: unknown, path: string): boolean =>
   isMissing(error) || (systemErrorCode(error) === "ENAMETOOLONG" && hasImpossibleName(path));
 
-const look = <T>(path: string, ask: (path: string) => T): T | Missing => {
+const outcome = <T>(path: string, ask: (path: string) => T): T | Missing => {
   // Half a surrogate pair stands for a byte that is not UTF-8; the system would be asked for another name.
   if (!path.isWellFormed()) throw unreadable(path, "its name is not UTF-8");
   try {
@@ -56,17 +56,28 @@ const look = <T>(path: string, ask: (path: string) => T): T | Missing => {
   }
 };
 
+/** The kernel leads nobody through links that lead in a circle. A file is opened without following: there, it says a link. */
+const unlessCircle = <T>(follow: () => T): T | Missing => {
+  try {
+    return follow();
+  } catch (error) {
+    if (systemErrorCode(error) === "ELOOP") return MISSING;
+    throw error;
+  }
+};
+
 /** What is at a path itself; a link is not followed. */
 export const obeyedEntry = (path: string): Stats | Missing =>
-  look(path, () => lstatSync(path, { throwIfNoEntry: false }) ?? MISSING);
+  outcome(path, () => unlessCircle(() => lstatSync(path, { throwIfNoEntry: false })) ?? MISSING);
 
 export const isThere = (path: string): boolean => obeyedEntry(path) !== MISSING;
 
-export const obeyedRealPath = (path: string): string | Missing => look(path, () => realpathSync.native(path));
+export const obeyedRealPath = (path: string): string | Missing =>
+  outcome(path, () => unlessCircle(() => realpathSync.native(path)));
 
 /** The content of a regular file of at most `maxBytes`; anything else that is there cannot be read. Never blocks. */
 export const readObeyed = (path: string, maxBytes: number): Buffer | Missing =>
-  look(path, () => readOwnFile(path, { maxBytes }));
+  outcome(path, () => readOwnFile(path, { maxBytes }));
 
 /** The same for text; decoded, bytes that are not UTF-8 would name something else than git reads. */
 export const readObeyedText = (path: string, maxBytes: number): string | Missing => {
@@ -78,6 +89,6 @@ export const readObeyedText = (path: string, maxBytes: number): string | Missing
 
 /** The entries of a folder; a file there has none. */
 export const listObeyed = (folder: string): readonly Dirent[] => {
-  const entries = look(folder, () => readdirSync(folder, { withFileTypes: true }));
+  const entries = outcome(folder, () => readdirSync(folder, { withFileTypes: true }));
   return entries === MISSING ? [] : entries;
 };

@@ -187,35 +187,40 @@ const obeyedPathsFor = (
 
 const noPaths = (): readonly string[] => [];
 
-export const createReach = (options: ReachOptions): CallerReach => {
-  const userDirs = (): readonly string[] =>
-    (options.obeyedPaths?.().user ?? []).map((path) => posix.resolve(options.workspace, path));
-  const currentRules = createPathRules(options.workspace, options.roots, userDirs, options.granted?.paths);
+/** What the options name, prepared again only when they change. */
+const createNamed = (options: ReachOptions) => {
   const placed = (paths: readonly string[]): readonly string[] => {
     const absolute = paths.map((path) => posix.resolve(options.workspace, path));
     return absolute.filter((path) => !isState(path)).flatMap((path) => [path, realOrFuture(path)]);
   };
-  const currentFiles = cacheByList(options.stateFiles ?? noPaths, placed);
-  const currentFolders = cacheByList(options.stateFolders ?? noPaths, placed);
-  const currentDenylist = cacheByList(options.denylist, compileDenylist);
-  const currentSecrets = cacheByList(options.denylist, (globs) =>
-    compileDenylist(globs.filter((glob) => !PART_OF_NAME.test(glob))),
-  );
-  const currentStartup = cacheByList(options.startup ?? noPaths, compileDenylist);
-  const currentGit = cacheByList(options.gitDirectories ?? noPaths, (paths) =>
-    paths.map((path) => realOrFuture(posix.resolve(options.workspace, path))),
-  );
-  const currentAbove = cacheByList(options.startup ?? noPaths, (globs) =>
-    compileDenylist(leadingFolders(globs)),
-  );
+  return {
+    stateFiles: cacheByList(options.stateFiles ?? noPaths, placed),
+    stateFolders: cacheByList(options.stateFolders ?? noPaths, placed),
+    denylist: cacheByList(options.denylist, compileDenylist),
+    secrets: cacheByList(options.denylist, (globs) =>
+      compileDenylist(globs.filter((glob) => !PART_OF_NAME.test(glob))),
+    ),
+    startup: cacheByList(options.startup ?? noPaths, compileDenylist),
+    aboveStartup: cacheByList(options.startup ?? noPaths, (globs) => compileDenylist(leadingFolders(globs))),
+    gitDirectories: cacheByList(options.gitDirectories ?? noPaths, (paths) =>
+      paths.map((path) => realOrFuture(posix.resolve(options.workspace, path))),
+    ),
+  };
+};
+
+export const createReach = (options: ReachOptions): CallerReach => {
+  const userDirs = (): readonly string[] =>
+    (options.obeyedPaths?.().user ?? []).map((path) => posix.resolve(options.workspace, path));
+  const currentRules = createPathRules(options.workspace, options.roots, userDirs, options.granted?.paths);
+  const named = createNamed(options);
   const locate = options.locate ?? (canLocateByDescriptor() ? createLocateByDescriptor() : locateByName);
 
   const current = (): Reach => {
     const { rules, ownRoots, stateDirs, userDirs } = currentRules();
-    const denies = currentDenylist();
-    const isNamedSecret = currentSecrets();
-    const isStartupName = currentStartup();
-    const isAboveStartup = currentAbove();
+    const denies = named.denylist();
+    const isNamedSecret = named.secrets();
+    const isStartupName = named.startup();
+    const isAboveStartup = named.aboveStartup();
     const bases = [rules.workspace, ...rules.roots];
     const isNamed = (list: Denylist, realPath: string, isFolder = false): boolean => {
       const before = nameBeforeRefusal(realPath);
@@ -234,8 +239,8 @@ export const createReach = (options: ReachOptions): CallerReach => {
       workspace: rules.workspace,
       roots: [...rules.roots, ...rules.writtenRoots],
       stateDirs,
-      stateFolders: currentFolders(),
-      stateFiles: currentFiles(),
+      stateFolders: named.stateFolders(),
+      stateFiles: named.stateFiles(),
       userDirs,
       get obeyedPaths() {
         obeyedPaths ??= obeyedPathsFor(options, rules);
@@ -261,7 +266,7 @@ export const createReach = (options: ReachOptions): CallerReach => {
         : (judgeReal(realPath, rules) ?? refuseForbidden(realPath))) ?? refuseClosed(realPath, what, file);
     return {
       rules,
-      gitDirectories: currentGit(),
+      gitDirectories: named.gitDirectories(),
       locate,
       isWithheld,
       refuseRead,

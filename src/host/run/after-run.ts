@@ -8,15 +8,11 @@ import { createOwnUndo } from "./git/own-run.ts";
 import type { GitRepository } from "./git/repository.ts";
 import type { createTrackedFinder } from "./git/tracked.ts";
 import { noteIndexes } from "./git/user-checkouts.ts";
-import {
-  allWrittenByLlmc,
-  quarantineInRoots,
-  quarantineNewFindings,
-  restoreInRoots,
-} from "./scan/new-findings.ts";
+import { quarantineInRoots, quarantineNewFindings, restoreInRoots } from "./scan/new-findings.ts";
 import type { ObeyedName } from "./scan/obeyed-names.ts";
 import type { Quarantined } from "./scan/quarantined.ts";
 import type { Finding, WorkspaceScan } from "./scan/workspace-scan.ts";
+import { allWrittenByLlmc } from "./scan/written-by-llmc.ts";
 import type { SandboxProfile, Tier } from "./tiers/contract.ts";
 import type { ManagedWriters } from "./write-locks/managed-writers.ts";
 

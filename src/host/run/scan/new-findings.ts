@@ -1,4 +1,3 @@
-import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { GIT_NAME } from "../../../policy/git-directory.ts";
 import { insideRoots, nameBeforeRefusal } from "../../../policy/paths.ts";
@@ -14,36 +13,7 @@ import { findRedirected, type ObeyedName } from "./obeyed-names.ts";
 import { openBelow, quarantine, restoreBelow } from "./quarantine.ts";
 import type { Quarantined } from "./quarantined.ts";
 import { type Finding, headsIn, judgeable, type WorkspaceScan } from "./workspace-scan.ts";
-
-/** A start-up folder with more files was not written by file tools. */
-const MAX_STARTUP_FILES = 200;
-
-const listLeaves = (path: string, max: number): readonly string[] | undefined => {
-  const leaves: string[] = [];
-  const paths = [path];
-  for (const next of paths) {
-    const stats = lstatSync(next, { throwIfNoEntry: false });
-    if (stats === undefined) return undefined;
-    const names = stats.isDirectory() ? readdirSync(next) : [];
-    if (names.length === 0) leaves.push(next);
-    paths.push(...names.map((name) => posix.join(next, name)));
-    if (paths.length > max) return undefined;
-  }
-  return leaves;
-};
-
-/** The files and empty folders at or below a path; undefined if there are too many, or if one cannot be accessed. */
-const leavesBelow = (path: string, max: number): readonly string[] | undefined => {
-  try {
-    return listLeaves(path, max);
-  } catch {
-    return undefined;
-  }
-};
-
-/** Whether each file at or below a path is one that llmc wrote: a command may hold a folder open that a tool moved. */
-export const allWrittenByLlmc = (path: string, isLlmcWrite: (path: string) => boolean): boolean =>
-  leavesBelow(path, MAX_STARTUP_FILES)?.every(isLlmcWrite) === true;
+import { leavesBelow, MAX_STARTUP_FILES } from "./written-by-llmc.ts";
 
 /** Maximum nesting depth of renamed findings that contain further findings. */
 const MAX_ROUNDS = 32;

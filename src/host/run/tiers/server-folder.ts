@@ -54,11 +54,16 @@ export const openServerFolder = async (): Promise<ServerFolder> => {
   const lock = openSync(unlocked, "wx", 0o400);
   lockFile(lock, "exclusive");
   renameSync(unlocked, join(path, LOCK));
+  const remove = async (): Promise<void> => {
+    await removeTree(path, LOCK);
+    closeSync(lock);
+  };
+  let removed: Promise<void> | undefined;
   return {
     path,
-    remove: async () => {
-      await removeTree(path, LOCK);
-      closeSync(lock);
+    remove: () => {
+      removed ??= remove();
+      return removed;
     },
   };
 };
