@@ -84,6 +84,12 @@ const isDone = async (
   args: Readonly<Record<string, unknown>>,
 ): Promise<boolean> => (await app.ask(tool, args)).kind === "ok";
 
+const expectDone = async (
+  app: TestApp,
+  tool: string,
+  args: Readonly<Record<string, unknown>>,
+): Promise<void> => expect(await app.ask(tool, args)).toMatchObject({ kind: "ok" });
+
 test("REQ-D16 FAIL-J13: every tool that writes is tried here as a client calls it", async () => {
   const tools = await Promise.all(allTools.map(({ load }) => load()));
   const writers = tools.filter(({ effect }) => effect === "write").map(({ name }) => name);
@@ -106,9 +112,9 @@ describe("REQ-D16 REQ-D24 FAIL-J3: tools that change files × entries, through t
       },
     });
     // What any client may do shows that the call itself is right.
-    if (change !== undefined) expect(await isDone(app, tool, change("free/planted.txt"))).toBe(true);
+    if (change !== undefined) await expectDone(app, tool, change("free/planted.txt"));
     if (create !== undefined) {
-      expect(await isDone(app, tool, create("free/fresh.txt"))).toBe(true);
+      await expectDone(app, tool, create("free/fresh.txt"));
       if (tool === "linux_fs_move") await app.ask("linux_fs_write", { path: "a.txt", content: "text\n" });
     }
     for (const id of IDS) {

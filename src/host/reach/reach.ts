@@ -148,7 +148,9 @@ const createGitConfiguration = (
     return files;
   };
   return (path) => {
-    const tops = new Set([path, ...roots].flatMap(upFrom));
+    // Nobody's working folder is a link: below it, git starts where it leads.
+    const folder = entryKind(path) === "link" ? posix.dirname(path) : path;
+    const tops = new Set([folder, ...roots].flatMap(upFrom));
     const elsewhere = (obeyedBeside?.paths() ?? []).filter((name) => insideRoots(name, roots));
     return [...[...tops].flatMap(includedBy), ...elsewhere];
   };
