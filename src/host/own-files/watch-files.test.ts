@@ -60,9 +60,11 @@ describe("FAIL-J8 REQ-C5: a watched path", () => {
     const floods = [1, 2, 3].map(() => spawn(process.execPath, ["-e", flood, at("busy")]));
     onTestFinished(() => floods.forEach((one) => void one.kill()));
     await sleep(500);
-    const before = performance.eventLoopUtilization();
+    // Processor time: on a busy machine, a thread is also "active" while it waits for a core.
+    const before = process.cpuUsage();
     await sleep(1000);
-    expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.5);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(100);
     await noticed(() => writeFileSync(at("llmc.toml"), "22"));
   });
 
