@@ -136,7 +136,10 @@ export const openTestApp = async (
     ask,
     text: async (tool, args) => {
       const result = await ask(tool, args);
-      if (result.kind !== "ok") throw new Error(`expected success: ${JSON.stringify(result)}`);
+      if (result.kind !== "ok")
+        throw new Error(`expected success: ${JSON.stringify(result)}`, {
+          cause: result.kind === "error" ? result.error : undefined,
+        });
       return result.content
         .map((block) => (block.type === "text" ? block.text : JSON.stringify(block)))
         .join("\n");

@@ -1,4 +1,4 @@
-import { chmodSync, symlinkSync } from "node:fs";
+import { chmodSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
@@ -111,5 +111,19 @@ describe("without permission, a command ends with a sentence", () => {
     chmodSync(join(cwd, "llmc.toml"), 0);
     const home = folderWith(0o755);
     await tryAll([], cwd, home);
+  });
+
+  test("REQ-F2 files are written also where PATH names a folder of somebody else", async () => {
+    const closed = folderWith(0o755, { "bin/node": "" });
+    chmodSync(closed, 0);
+    const cwd = folderWith(0o755, { "a.txt": "old\n" });
+    const { code, err } = await startLlmc(
+      cwd,
+      ["call", "linux_fs_write", "--args", '{"path":"a.txt","content":"new\\n"}'],
+      { env: { HOME: folderWith(0o755), PATH: `${closed}/bin:${process.env["PATH"]}` } },
+    );
+    expect(err).toBe("");
+    expect(code).toBe(0);
+    expect(readFileSync(join(cwd, "a.txt"), "utf8")).toBe("new\n");
   });
 });

@@ -1,4 +1,5 @@
-import { statSync } from "node:fs";
+import { type BigIntStats, statSync } from "node:fs";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { pathDenied } from "../../policy/paths.ts";
 import { entriesAt, judgeRemoval, judgeWrite, writeDenied } from "../../policy/reach.ts";
 import { type Actor, OBEYED_IDS, REACH, type ReachId } from "../../policy/reach-table.ts";
@@ -19,8 +20,20 @@ export interface WriteReach extends Reach {
   isProtectedFile(file: { readonly dev: bigint; readonly ino: bigint }): boolean;
 }
 
+/** What our user cannot reach by a path, as below a folder of another user in PATH, is not obeyed by that path. */
+const UNREACHABLE = ["EACCES", "ELOOP", "ENAMETOOLONG"];
+
+const statReachable = (path: string): BigIntStats | undefined => {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch (error) {
+    if (UNREACHABLE.includes(systemErrorCode(error) ?? "")) return undefined;
+    throw error;
+  }
+};
+
 const isSameThing = (path: string, file: { readonly dev: bigint; readonly ino: bigint }): boolean => {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  const found = statReachable(path);
   return found !== undefined && found.dev === file.dev && found.ino === file.ino;
 };
 
