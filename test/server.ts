@@ -146,7 +146,7 @@ export class Server {
   }
 
   /** Polls a claim whenever something arrives, and fails with what is known when it stays false. */
-  until(claim: () => boolean, what: string, timeoutMs = 15_000): Promise<void> {
+  until(claim: () => boolean, what: string, timeoutMs = 40_000): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (finish: () => void): void => {
         clearTimeout(timer);
