@@ -292,7 +292,5 @@ export interface Store {
   release(generation: number, holder: string): Promise<void>;
   /** Removes generations that nobody needs: not active, not pinned, not held, not among the last `keep` ones. */
   collect(collection: string, keep: number, nowMs: number): Promise<Removed>;
-  /** Bytes on the disk, as far as they are known. */
-  size(): Promise<number>;
   close(): Promise<void>;
 }
