@@ -95,11 +95,17 @@ def _serve(settings):
             ended = {"error": {"name": "ValueError", "message": said}}
         post({"type": "done", **ended, "outputCut": Output.is_cut, "files": left, "filesCut": dropped})
 
+    def forget(task):
+        tasks.discard(task)
+        # If we fail ourselves, the server learns it at once, and not when the time of the program is up.
+        if task.cancelled() or task.exception() is not None:
+            os._exit(1)
+
     def receive(message):
         if message["type"] == "run":
             task = loop.create_task(start(message))
             tasks.add(task)
-            task.add_done_callback(tasks.discard)
+            task.add_done_callback(forget)
         elif "value" in message:
             settle(message["call"], message["value"])
         else:

@@ -7,7 +7,7 @@ import type {
 } from "quickjs-emscripten-core";
 import type { GuestSettings, ProgramError } from "./messages.ts";
 import { PRELUDE } from "./prelude.ts";
-import { type Described, toProgramError } from "./program-error.ts";
+import { type Described, toProgramError, UNSHOWN } from "./program-error.ts";
 import { declareAsVar } from "./top-level-names.ts";
 import { WEB_PRELUDE } from "./web-prelude.ts";
 
@@ -156,9 +156,7 @@ export const createVm = async (settings: GuestSettings, bridge: Bridge): Promise
     thrown.dispose();
     if (answer.error !== undefined) {
       answer.error.dispose();
-      return memory.isFull
-        ? OUT_OF_MEMORY
-        : { name: "InternalError", message: "an error that cannot be shown" };
+      return memory.isFull ? OUT_OF_MEMORY : UNSHOWN;
     }
     const described = answer.value.consume((text) => context.getString(text));
     return toProgramError(JSON.parse(described) as Described, written);
