@@ -21,7 +21,6 @@ export type Judged =
     };
 
 const MAX_ANSWER_CHARS = 100_000;
-export const MAX_EVIDENCE = 50;
 const MAX_SHOWN_EVIDENCE_CHARS = 1000;
 
 const textOf = (value: unknown): string =>
@@ -95,8 +94,6 @@ export const judgeAnswer = async (
   const broken = schema === undefined ? undefined : checkValue(value, schema);
   if (broken !== undefined) return { problem: `finish: ${broken}.`, reason: "it broke the schema" };
   const given = evidence === undefined || evidence === null ? [] : [evidence].flat();
-  if (given.length > MAX_EVIDENCE)
-    return { problem: `More than ${MAX_EVIDENCE} pieces of evidence.`, reason: "it had too much evidence" };
   const pace = createPace(signal);
   const found: Passage[] = [];
   for (const one of given) {

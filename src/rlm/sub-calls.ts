@@ -4,7 +4,7 @@ import { parseGuarded } from "../base/json-guard.ts";
 import type { Generation } from "../llm/contract.ts";
 import { createPace } from "../llm/pace.ts";
 import type { CallAnswer, CallTool } from "../sandbox/contract.ts";
-import { type Finished, MAX_EVIDENCE } from "./answers.ts";
+import type { Finished } from "./answers.ts";
 import { Context, type Span } from "./context.ts";
 import type { AnswerSchema } from "./contract.ts";
 import { findSymbol, grepContext, type Hit, outlineForProgram, rankContext } from "./navigation.ts";
@@ -46,6 +46,7 @@ const invalid = (message: string): LlmcError => new LlmcError("invalid_args", me
 
 const MAX_BATCH = 1000;
 const MAX_SCHEMA_CHARS = 100_000;
+const MAX_EVIDENCE = 50;
 /** Texts that are compared with the context, or given to a model as its task. Contexts and prompts have the size of a call. */
 const MAX_CHARS = { task: 20_000, pattern: 20_000, query: 20_000, name: 1000 } as const;
 

@@ -53,7 +53,8 @@ def _serve(settings):
             post({"type": "call", "call": call, "name": name[:${MAX_TOOL_NAME_CHARS}], "args": args})
         else:
             said = "The arguments are larger than %d bytes: send them in parts." % Output.max_call
-            fail(call, json.dumps({"code": "invalid_args", "message": said, "retryable": False}))
+            # Later, as if the server had said it: the program waits for all calls that have no answer yet.
+            loop.call_soon(fail, call, json.dumps({"code": "invalid_args", "message": said, "retryable": False}))
     run, settle, fail = _surround(send_call, work_folder)
     received = bytearray()
     tasks = set()
