@@ -12,7 +12,7 @@ const unavailable = (): LlmcError =>
   });
 
 /** Whether the core can be asked. */
-export const createGate = () => {
+export const createCoreAvailability = () => {
   /** The generation of the core that is there, as the supervisor said. */
   let core: number | undefined;
   /** A connection broke, and the core is not asked for a moment. */
