@@ -1,8 +1,7 @@
-import { isRecord } from "../base/is-record.ts";
 import { createTextSearch } from "../base/text-search.ts";
 import { createPace } from "../llm/pace.ts";
 import { checkValue } from "./check-value.ts";
-import type { Context, Passage } from "./context.ts";
+import { type Context, isSpan, type Passage } from "./context.ts";
 import type { AnswerSchema } from "./contract.ts";
 
 /** What `finish` was called with. */
@@ -58,15 +57,7 @@ const findEvidence = async (context: Context, one: unknown, pace: Pace): Promise
     const start = await findQuote(context, one, pace);
     return start < 0 ? undefined : passageOf(context, start, start + one.length);
   }
-  if (!isRecord(one)) return undefined;
-  const { start, end } = one;
-  const isSpan =
-    Number.isSafeInteger(start) &&
-    Number.isSafeInteger(end) &&
-    Number(start) >= 0 &&
-    Number(start) < Number(end) &&
-    Number(end) <= context.text.length;
-  return isSpan ? passageOf(context, Number(start), Number(end)) : undefined;
+  return isSpan(one) && one.end <= context.text.length ? passageOf(context, one.start, one.end) : undefined;
 };
 
 const notText = (value: unknown): string =>

@@ -5,7 +5,7 @@ import type { Generation } from "../llm/contract.ts";
 import { createPace } from "../llm/pace.ts";
 import type { CallAnswer, CallTool } from "../sandbox/contract.ts";
 import type { Finished } from "./answers.ts";
-import { Context, type Span } from "./context.ts";
+import { Context, isSpan } from "./context.ts";
 import type { AnswerSchema } from "./contract.ts";
 import { findSymbol, grepContext, type Hit, outlineForProgram, rankContext } from "./navigation.ts";
 import type { Offsets } from "./offsets.ts";
@@ -153,17 +153,6 @@ const askBatch: Handler = async (state, { prompts }, signal) => {
     }
   };
   return state.tree.withPrompts(prompts.length, () => Promise.all(prompts.map(answer)));
-};
-
-const isSpan = (given: unknown): given is Span => {
-  if (!isRecord(given)) return false;
-  const { start, end } = given;
-  return (
-    Number.isSafeInteger(start) &&
-    Number.isSafeInteger(end) &&
-    Number(start) >= 0 &&
-    Number(start) < Number(end)
-  );
 };
 
 /** V8 looks for so many characters in linear time, whatever they are. */

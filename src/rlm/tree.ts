@@ -182,7 +182,10 @@ export class Tree {
     });
   }
 
-  /** Once the signal has ended everything: waits until each interpreter is gone, and each call has ended and is counted. */
+  /**
+   * Once the signal has ended everything: waits, for a limited time, until each interpreter is gone and each call has ended
+   * and is counted.
+   */
   async settle(): Promise<void> {
     const { promise: isLate, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, MAX_SETTLING_MS);

@@ -1,7 +1,7 @@
 import { type BoundedQueue, createBoundedQueue } from "../base/bounded-queue.ts";
 import { LlmcError } from "../base/error.ts";
 import type { Guest, OnWait, Runner } from "./contract.ts";
-import { firstToGo } from "./first-to-go.ts";
+import { evictionCandidate } from "./eviction-candidate.ts";
 import { createTurn } from "./turn.ts";
 
 export interface PoolSettings {
@@ -120,7 +120,7 @@ const createSessions = (settings: () => PoolSettings) => {
   };
   const makeRoom = (): void => {
     while (sessions.size > settings().maxSessions) {
-      const key = firstToGo(sessions, ({ isBusy }) => !isBusy);
+      const key = evictionCandidate(sessions, ({ isBusy }) => !isBusy);
       if (key === undefined) return;
       forget(key);
     }

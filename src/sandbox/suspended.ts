@@ -1,5 +1,5 @@
 import type { LlmcError } from "../base/error.ts";
-import { firstToGo } from "./first-to-go.ts";
+import { evictionCandidate } from "./eviction-candidate.ts";
 
 /** Something that runs on between two calls, because its client or its user is asked meanwhile. */
 export interface SuspendedWork {
@@ -50,7 +50,7 @@ export const createSuspended = <T extends SuspendedWork>(parts: SuspendedParts) 
     const { each, inAll } = parts.max;
     const own = [...entries].filter(([, entry]) => entry.principal === principal);
     const first = own.length > each ? own[0]?.[0] : undefined;
-    const evicted = first ?? (entries.size > inAll ? firstToGo(entries) : undefined);
+    const evicted = first ?? (entries.size > inAll ? evictionCandidate(entries) : undefined);
     if (evicted !== undefined) end(evicted, parts.expired);
   };
 

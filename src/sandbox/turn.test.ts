@@ -1,7 +1,7 @@
 import { setImmediate as soon } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { createBoundedQueue } from "../base/bounded-queue.ts";
-import { firstToGo } from "./first-to-go.ts";
+import { evictionCandidate } from "./eviction-candidate.ts";
 import { createTurn, createTurns } from "./turn.ts";
 
 const never = new AbortController().signal;
@@ -91,9 +91,9 @@ test("REQ-D25: the principal with the most loses its oldest; what is busy stays"
       { principal, isBusy: key === "a1" },
     ]),
   );
-  expect(firstToGo(all)).toBe("a1");
-  expect(firstToGo(all, ({ isBusy }) => !isBusy)).toBe("a2");
+  expect(evictionCandidate(all)).toBe("a1");
+  expect(evictionCandidate(all, ({ isBusy }) => !isBusy)).toBe("a2");
   for (const key of ["a1", "a2"]) all.delete(key);
-  expect(firstToGo(all)).toBe("b1");
-  expect(firstToGo(all, () => false)).toBeUndefined();
+  expect(evictionCandidate(all)).toBe("b1");
+  expect(evictionCandidate(all, () => false)).toBeUndefined();
 });
