@@ -15,7 +15,7 @@ export type Judged =
   | {
       /** For the model. */
       readonly problem: string;
-      /** For whoever asked: nothing of the answer. */
+      /** For the caller: it quotes nothing of the answer. */
       readonly reason: string;
     };
 
@@ -32,14 +32,14 @@ const passageOf = (context: Context, start: number, end: number): Passage => ({
   text: context.text.slice(start, Math.min(end, start + MAX_SHOWN_EVIDENCE_CHARS)).toWellFormed(),
 });
 
-/** A longer quote is no evidence of anything, and takes long to look for. */
+/** A longer quote proves nothing, and takes long to find. */
 const MAX_QUOTE_CHARS = 100_000;
-/** Looked through at once; some milliseconds. */
+/** Searched at once, which takes some milliseconds. */
 const SLICE_CHARS = 256 * 1024;
 
 type Pace = ReturnType<typeof createPace>;
 
-/** Where a quote begins; others have their turn meanwhile. */
+/** Where a quote begins; lets other work run in between. */
 const findQuote = async ({ text }: Context, quote: string, pace: Pace): Promise<number> => {
   if (quote === "" || quote.length > MAX_QUOTE_CHARS) return -1;
   const search = createTextSearch(quote);
@@ -63,7 +63,10 @@ const findEvidence = async (context: Context, one: unknown, pace: Pace): Promise
 const notText = (value: unknown): string =>
   `finish was called with ${Array.isArray(value) ? "an array" : `a value of the type ${typeof value}`}: give a string, such as a sentence, or the value as JSON text.`;
 
-/** Whether an answer can be taken: a string where no schema is in force, never an empty one, one that breaks its schema, or evidence that is not there. */
+/**
+ * Accepts or rejects an answer: it is a string unless there is a schema, which it has to fit; it is not empty, and its
+ * evidence is in the context.
+ */
 export const judgeAnswer = async (
   { value, evidence }: Finished,
   context: Context,

@@ -155,7 +155,7 @@ const askBatch: Handler = async (state, { prompts }, signal) => {
   return state.tree.withPrompts(prompts.length, () => Promise.all(prompts.map(answer)));
 };
 
-/** V8 looks for so many characters in linear time, whatever they are. */
+/** V8 finds a string of this length in linear time, whatever its characters are. */
 const LOOKED_FOR_CHARS = 128;
 const SEARCHED_CHARS = 256 * 1024;
 
@@ -187,7 +187,7 @@ const contextOf = async (
   return Context.of(part, { language: context.language }, signal);
 };
 
-/** Evidence in our own positions; anything that is not a position is checked as it is. */
+/** Evidence with positions translated into ours; everything else is left for the check of the answer. */
 const evidenceOf = ({ offsets }: NodeState, evidence: unknown): unknown =>
   Array.isArray(evidence)
     ? evidence.map((one: unknown) => (isSpan(one) ? offsets.fromGuest(one) : one))

@@ -26,7 +26,7 @@ const tooManyPrompts = (): LlmcError =>
   new LlmcError("busy", `More than ${MAX_PROMPTS} prompts are waiting.`, { hint: "Send fewer at once." });
 
 const moreThanCalls = (calls: number): LlmcError =>
-  new LlmcError("budget_exceeded", `More prompts are waiting than model calls are left, of ${calls}.`, {
+  new LlmcError("budget_exceeded", `More prompts are waiting than are left of ${calls} model calls.`, {
     hint: "Ask for less.",
     details: { limit: "max_calls" },
   });

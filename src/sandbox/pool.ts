@@ -174,7 +174,7 @@ const createSessions = (settings: () => PoolSettings) => {
 export const createProgramQueue = (settings: () => Pick<PoolSettings, "maxPrograms">): BoundedQueue =>
   createBoundedQueue(() => {
     const { maxPrograms } = settings();
-    // One more than anybody can hold: whoever takes all that is theirs leaves one to the others.
+    // One more than a single principal can hold, so that one is always left to the others.
     return { maxRunning: maxPrograms + 1, maxRunningEach: maxPrograms, maxWaiting: MAX_WAITING };
   }, tooMany);
 

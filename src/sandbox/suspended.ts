@@ -6,9 +6,9 @@ export interface SuspendedWork {
   readonly id: string;
   /** Whoever may take it up again. */
   readonly owner: string;
-  /** Of whom at most so many are kept. */
+  /** Only so many of each principal are kept. */
   readonly principal: string;
-  /** The request that started it: it goes on with the same one only. */
+  /** The request that started it: only the same request may resume it. */
   readonly request: string;
   stop(reason: unknown): void;
 }
@@ -32,7 +32,9 @@ interface Entry<T> {
   readonly forget: () => void;
 }
 
-/** Each belongs to its owner and is taken up once; it ends if nobody does, or when its caller gives it up. */
+/**
+ * Each belongs to its owner and is resumed at most once; it ends if nobody resumes it, or when its caller gives it up.
+ */
 export const createSuspended = <T extends SuspendedWork>(parts: SuspendedParts) => {
   const entries = new Map<string, Entry<T>>();
 

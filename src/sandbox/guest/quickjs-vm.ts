@@ -48,8 +48,8 @@ export interface Bridge {
 
 export interface Vm {
   /**
-   * What a program is told that waits for nothing. The interpreter drops the job of a promise for which there is no memory,
-   * and tells nobody.
+   * The error of a program that waits for something that can never happen. The interpreter silently drops the job of a
+   * promise for which it has no memory.
    */
   neverSettles(): ProgramError;
   begin(inputs: string): void;
