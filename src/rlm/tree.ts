@@ -218,7 +218,7 @@ export class Tree {
   inChildSlot<T>(depth: number, chars: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     this.#slots[depth] ??= new ChildSlots({
       maxChars: Math.max(this.request.context.text.length, MIN_CHILDREN_CHARS),
-      turns: this.parts.turns,
+      slots: this.parts.slots,
     });
     const child = this.#slots[depth].run(chars, signal, work);
     const forget = (): void => void this.#children.delete(child);
