@@ -6,7 +6,7 @@ const MAX_WAIT_MS = 15_000;
 const RETRY_MS = 25;
 
 const unavailable = (): LlmcError =>
-  new LlmcError("unavailable", "The server's core is not available: it is being restarted.", {
+  new LlmcError("unavailable", "The server's core is not available: it is being started again.", {
     hint: "Lists show what the core last reported. Try again in a moment.",
     retryable: true,
   });
