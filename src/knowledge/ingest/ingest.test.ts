@@ -205,3 +205,31 @@ test("FAIL-D5: a run that is stopped while it waits for another one is cancelled
   release();
   expect((await first).added).toEqual(["docs/a.md"]);
 });
+
+test("REQ-K1 FAIL-F6: a run that could read nothing does not take the version from one that is still reading", async () => {
+  const { parts, store } = await openParts({ docs: { "a.md": "# A\nThe page a." } });
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  const failing: IngestParts["readSource"] = async function* () {
+    begun[0].resolve();
+    await gates[0].promise;
+    yield* [];
+    throw new LlmcError("unavailable", "The source does not answer.");
+  };
+  const slow: IngestParts["readSource"] = async function* (...args) {
+    yield* parts.readSource(...args);
+    begun[1].resolve();
+    await gates[1].promise;
+  };
+  const run = (readSource: IngestParts["readSource"], source: string) =>
+    ingest({ ...parts, readSource }, { collection: "hand", version: "1.0.0", sources: [source] });
+  const first = run(failing, "away");
+  await begun[0].promise;
+  const second = run(slow, "docs");
+  await begun[1].promise;
+  gates[0].resolve();
+  await expect(first).rejects.toMatchObject({ code: "unavailable" });
+  gates[1].resolve();
+  expect((await second).added).toEqual(["docs/a.md"]);
+  expect(await store.documents(await generationOf(store))).toMatchObject([{ uri: "docs/a.md" }]);
+});
