@@ -1,3 +1,5 @@
+import { globSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { percentile } from "../../src/knowledge/evaluate/metrics.ts";
 import { ALLOWED, cpuMsSince, type OpenBase, openBase } from "./knowledge-base.ts";
 import { manyDocuments, runLoad, runSingly, zipfRanks } from "./knowledge-load.ts";
@@ -160,8 +162,9 @@ export const runLatency = async (
     const queries = set.questions.map(({ query }) => query);
     const bytes = set.documents.reduce((sum, { text }) => sum + text.length, 0) / set.documents.length;
     const engine = await measureEngine(base, queries, chunks, rounds);
-    const diskMb = (await base.engine.store.size()) / 1e6;
     await base.closeEngine();
+    const [file = ""] = globSync(join(base.root, ".llmc/kb/**/kb.db"));
+    const diskMb = statSync(file).size / 1e6;
     const server = await measureServer(base, program, queries, chunks, rounds);
     const figures = {
       chunks,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { LlmcError, renderForHttp, renderForModel, toLlmcError } from "./error.ts";
 import { ERROR_TABLE, type ErrorCode, familyOf, publishedCode } from "./error-table.ts";
@@ -95,6 +96,14 @@ describe("what else is thrown", () => {
     const error = toLlmcError(new Error("secret words at /root/x"));
     expect(error.code).toBe("internal_error");
     expect(JSON.stringify(renderForModel(error, "plain", "id"))).not.toMatch(/secret|root/);
+  });
+
+  test("FAIL-D5: what ends with a signal is cancelled, for the reason of the signal where it has one of ours", async () => {
+    const thrownBy = (signal: AbortSignal): Promise<unknown> =>
+      sleep(1000, undefined, { signal }).catch((thrown: unknown) => thrown);
+    expect(toLlmcError(await thrownBy(AbortSignal.abort()))).toMatchObject({ code: "cancelled" });
+    expect(toLlmcError(AbortSignal.abort().reason)).toMatchObject({ code: "cancelled" });
+    expect(toLlmcError(await thrownBy(AbortSignal.abort(denied)))).toBe(denied);
   });
 
   test.each([

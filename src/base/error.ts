@@ -13,10 +13,10 @@ interface ErrorExtras {
   readonly needs?: readonly string[] | undefined;
 }
 
-/** How a hint begins that lists programs; some of them have the name of a tool. */
 /** A sentence with this key offers a tool that the mode does not list. */
 export const PROMOTED_TOOLS = "mcp.hybrid.promoted_tools";
 
+/** How a hint begins that lists programs; some of them have the name of a tool. */
 export const ALLOWED_PROGRAMS = "Allowed programs:";
 
 /** The one error of this program. Everything else that is thrown becomes an `internal_error` without detail. */
@@ -77,8 +77,18 @@ export const exhausted = (code: string | undefined, cause: unknown): LlmcError |
       })
     : undefined;
 
+/** What Node throws where a signal has fired; the reason of the signal is its cause. */
+const cancelled = (thrown: unknown): LlmcError | undefined => {
+  if (!(thrown instanceof Error && thrown.name === "AbortError")) return undefined;
+  return thrown.cause instanceof LlmcError
+    ? thrown.cause
+    : new LlmcError("cancelled", "The call was cancelled.", { cause: thrown });
+};
+
 export const toLlmcError = (thrown: unknown): LlmcError => {
   if (thrown instanceof LlmcError) return thrown;
+  const aborted = cancelled(thrown);
+  if (aborted !== undefined) return aborted;
   const code = systemCode(thrown);
   const busy = exhausted(code, thrown);
   if (busy !== undefined) return busy;

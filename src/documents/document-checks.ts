@@ -23,7 +23,7 @@ export const line = (value: unknown, maxChars: number): string =>
     ? value
     : refuse("a line");
 
-/** A name that was given to a document, by whoever may name a file, as a line: `a%0Ab.md`. */
+/** The name of a document, which may contain anything that file names may, as one line: `a%0Ab.md`. */
 export const asLine = (name: string): string =>
   name.toWellFormed().replace(EACH_CONTROL_OR_BREAK, (control) => encodeURIComponent(control));
 

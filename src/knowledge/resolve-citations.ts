@@ -15,7 +15,7 @@ interface Asked {
   readonly at: number;
 }
 
-/** Those of one version: what has gone says so by itself, and nothing about the others. */
+/** Citations of one version. Each one that no longer exists gets an error of its own; the others are not affected. */
 const resolveVersion = async (
   { catalogue, store }: { readonly catalogue: Catalogue; readonly store: Store },
   { collection, version }: ChunkId,
@@ -40,7 +40,7 @@ const resolveVersion = async (
   }
 };
 
-/** In the order of the ids, each by itself; the store is asked once for each version. */
+/** In the order of the ids. The store is queried once for each version. */
 export const resolveCitations = async (
   parts: { readonly catalogue: Catalogue; readonly store: Store },
   chunkIds: readonly string[],

@@ -38,7 +38,7 @@ interface TableParts {
   readonly maxResultChars: number;
 }
 
-/** A front may die of something else before it has passed an answer on, but hardly five in a row. */
+/** One front may die for another reason before it has passed on an answer, but hardly five in a row. */
 const MAX_SENT = 5;
 
 const unreadable = (): LlmcError =>
@@ -154,11 +154,11 @@ export const createCallTable = ({ generation, maxEntries, maxResultChars }: Tabl
       // A round that ended with a question may have left something that waits for the answer.
       for (const { controller } of lines.get(n)?.values() ?? []) controller.abort();
     },
-    /** The client has the answer, or wants none any more: what still runs for it ends. */
+    /** The client has the answer, or no longer wants one: what still runs for it ends. */
     forget: (n: number): void => {
       for (const [round, entry] of [...(lines.get(n) ?? [])]) remove(n, round, entry);
     },
-    /** A front has ended: what it asked for under numbers that no open line of the client has, it made up. */
+    /** A front has ended: it made up the requests whose numbers belong to no open line of the client. */
     frontEnded: (front: string, isOpen: (n: number) => boolean): void => {
       for (const [n, rounds] of [...lines])
         for (const [round, entry] of [...rounds])

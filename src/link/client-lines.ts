@@ -1,4 +1,4 @@
-/** Of a line that is not passed on: it is too long, or every front that parsed it died. */
+/** What is known of a line that is not passed on, because it is too long or every front that parsed it died. */
 interface Refusal {
   readonly size: number;
   /** The limit that it exceeds; 0 where it does not. */
@@ -31,7 +31,7 @@ export interface ClientLine {
 const MAX_NEGOTIATION_LINES = 1100;
 const MAX_NEGOTIATION_BYTES = 8 * 1024 * 1024;
 
-/** Bytes that are kept of each end of a line that is refused: ids are near the start or at the very end. */
+/** How many bytes of each end of a refused line are kept: ids are near the start or at the very end. */
 export const END_BYTES = 4096;
 const MAX_STRIKES = 3;
 /** Of answers that wait for the last one to the same line, of all lines together: errors that name the ids of one line. */

@@ -24,7 +24,7 @@ export const createCoreConnections = (token: string, maxTokenMs = MAX_TOKEN_MS) 
   const keep = (socket: Socket): void => {
     const [next] = waiting;
     if (next === undefined) {
-      // Nothing may come before anything was asked; and what is closed must be noticed.
+      // The core may send nothing before it is asked; reading also notices that the connection was closed.
       socket.on("data", () => socket.destroy());
       spares.add(socket);
     } else next.resolve(socket);
@@ -48,7 +48,7 @@ export const createCoreConnections = (token: string, maxTokenMs = MAX_TOKEN_MS) 
     });
 
   return {
-    /** A connection that somebody has opened: the core says who it is first. */
+    /** A connection that was just opened: the core identifies itself before anything else. */
     add: (socket: Socket): void => {
       if (isClosed) {
         socket.destroy();
@@ -77,7 +77,7 @@ export const createCoreConnections = (token: string, maxTokenMs = MAX_TOKEN_MS) 
       });
       socket.on("data", read);
     },
-    /** One that is not in use; the core opens the next as soon as it is. */
+    /** A connection that nobody uses yet; the core opens another one as soon as this one is used. */
     take: (): Promise<Socket> => {
       if (isClosed) return Promise.reject(new LinkBroken("closed"));
       const [spare] = spares;

@@ -8,7 +8,7 @@ interface CoreParts {
   readonly onStarted: () => void;
   readonly onReady: (generation: number) => void;
   readonly onGone: () => void;
-  /** Anything else that it reports: a word, and what follows it. */
+  /** Any other report: its first word, and the rest of the line. */
   readonly onReport: (word: string, rest: Buffer) => void;
   /** It ended before it was ready, and wrote the reason to stderr. */
   readonly onFailedStart: (exit: ChildExit) => void;
@@ -20,7 +20,7 @@ const MAX_DELAY_MS = 5000;
 const STABLE_MS = 1000;
 const MAX_REPORT_BYTES = 64 * 1024 * 1024;
 const MAX_KILLED_STARTS = 3;
-/** How long a core may take to end what it does. */
+/** How long a core may take to finish its work. */
 const MAX_STOP_MS = 10_000;
 /** The core is notified in batches of the answers that it may forget. */
 const ANSWERED_MS = 20;
@@ -120,12 +120,12 @@ export class Cores {
     );
   }
 
-  /** Has it end what it does and start again, by what is installed now. */
+  /** Lets it finish its work and starts it again from what is installed now. */
   restart(): void {
     if (this.#isReady && !this.#isStopping) void this.#endChild();
   }
 
-  /** Resolves when it has ended what it does. */
+  /** Resolves when it has finished its work. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#endChild();

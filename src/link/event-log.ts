@@ -1,6 +1,8 @@
 import type { WireEvent } from "./wire.ts";
 
-/** Of changes that a front may not have passed on before it died; more of them are rare, and then it starts anew. */
+/**
+ * Changes that are kept for the next front. If there were more since the last one it passed on, it is told to reset.
+ */
 const MAX_KEPT = 256;
 
 type Listener = (event: WireEvent) => void;
@@ -19,7 +21,7 @@ export const createEventLog = () => {
       if (kept.length > MAX_KEPT) kept.shift();
       for (const listener of listeners) listener(event);
     },
-    /** To all that listen, and not kept: whoever comes later gets the newest. */
+    /** Goes to all current listeners and is not kept: later ones get the newest anyway. */
     broadcast: (event: WireEvent): void => {
       for (const listener of listeners) listener(event);
     },

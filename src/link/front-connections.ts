@@ -22,7 +22,7 @@ interface Front {
   spare: Socket | undefined;
 }
 
-/** After a connection that was of no use. */
+/** Delay after a connection that ended unused. */
 const RETRY_MS = 100;
 /** Nobody listens there any more. */
 const GONE: ReadonlySet<string | undefined> = new Set(["ENOENT", "ECONNREFUSED"]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { createCoreAvailability } from "./core-availability.ts";
 import { createFrontEvents } from "./front-events.ts";
-import { createGate } from "./gate.ts";
 import type { LinkClient } from "./link-client.ts";
 
 const nothing = (): void => {};
@@ -15,36 +15,36 @@ const playCore = () => {
       return stream.promise;
     },
   };
-  const gate = createGate();
+  const availability = createCoreAvailability();
   const events = createFrontEvents({
     link: () => link as LinkClient,
     seen: () => "",
     onSeen: nothing,
-    isCurrent: gate.isCurrent,
+    isCurrent: availability.isCurrent,
   });
-  gate.onUp((generation) => void events.run(generation));
-  return { gate, streams };
+  availability.onUp((generation) => void events.run(generation));
+  return { availability, streams };
 };
 
 test("REQ-I9 FAIL-D7 changes are followed again after connections broke, as long as the core is there", async () => {
-  const { gate, streams } = playCore();
-  gate.up(1);
+  const { availability, streams } = playCore();
+  availability.up(1);
   await expect.poll(() => streams.length).toBe(1);
-  const broken = setInterval(gate.broken, 1);
+  const broken = setInterval(availability.broken, 1);
   streams[0]?.reject(new Error("broken"));
   await expect.poll(() => streams.length).toBe(2);
   clearInterval(broken);
-  await gate.reachable();
+  await availability.reachable();
 });
 
 test("REQ-I9 a core that is gone is not followed any more, and the next one is", async () => {
-  const { gate, streams } = playCore();
-  gate.up(1);
-  gate.down();
-  const asked = gate.reachable();
+  const { availability, streams } = playCore();
+  availability.up(1);
+  availability.down();
+  const asked = availability.reachable();
   streams[0]?.resolve();
-  gate.up(2);
+  availability.up(2);
   await asked;
-  expect([gate.isCurrent(1), gate.isCurrent(2)]).toEqual([false, true]);
+  expect([availability.isCurrent(1), availability.isCurrent(2)]).toEqual([false, true]);
   await expect.poll(() => streams.length).toBe(2);
 });

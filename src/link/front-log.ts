@@ -9,12 +9,12 @@ const RETRY_MS = 250;
 /** Of the time that a front has to end. */
 const MAX_CLOSE_MS = 500;
 
-/** Stands for the reasons of more refusals than one piece has room for. */
+/** Stands for the reasons that do not fit into one message. */
 const OTHERS = "several reasons";
 
 /**
- * What a front has to say, a few entries at a time: lines for the log, which may be lost, and what it refused, which is
- * told until the core has heard it, because the core records it in the audit.
+ * Sends the core what a front reports, a few entries at a time: lines for the log, which may be lost, and refusals, which
+ * are sent again until the core has received them, because it records them in the audit.
  */
 export const createFrontLog = ({ post, speaks }: Pick<LinkClient, "post" | "speaks">) => {
   let lines: LogEntry[] = [];
@@ -44,7 +44,7 @@ export const createFrontLog = ({ post, speaks }: Pick<LinkClient, "post" | "spea
       await post("/v1/log", JSON.stringify({ entries }));
       return true;
     } catch (thrown) {
-      // The core that broke the link may have recorded them: rather twice than not at all.
+      // A core whose connection broke may have recorded them already: better twice than not at all.
       if (!(thrown instanceof LinkBroken)) return true;
       for (const [reason, times] of taken) count(reason, times);
       return false;
@@ -72,7 +72,7 @@ export const createFrontLog = ({ post, speaks }: Pick<LinkClient, "post" | "spea
       count(reason.slice(0, MAX_LOG_CHARS), 1);
       flushSoon();
     },
-    /** Resolves when the core has heard everything, or does not listen. */
+    /** Resolves when the core has received everything, or does not answer. */
     close: async (): Promise<void> => {
       if (sending !== undefined)
         await Promise.race([sending, new Promise((resolve) => setTimeout(resolve, MAX_CLOSE_MS).unref())]);

@@ -19,9 +19,9 @@ interface FrontWatchParts {
 }
 
 const GROWTH_CHECK_MS = 10_000;
-/** Nothing is gained by replacing a front that has not grown by so much since it was well. */
+/** Replacing a front that has grown by less than this since it became healthy gains nothing. */
 const MIN_GROWTH: FrontSize = { residentBytes: 32 * 1024 * 1024, descriptors: 64 };
-/** Fronts that may end by themselves before one was well: then they cannot run here. */
+/** So many fronts may end by themselves before any was healthy; after that, none can run here. */
 const MAX_NEVER_WELL = 3;
 
 export const describeExit = ({ code, signal }: ChildExit): string =>
@@ -32,7 +32,7 @@ const neverWellError = (exit: ChildExit): LlmcError =>
     hint: "Its last words are above. mcp.subprocess = false runs everything in one process.",
   });
 
-/** Has fronts replaced that have grown, says how each of them ended, and notices when none can run here. */
+/** Replaces fronts that have grown, logs how each of them ended, and notices when none can run here. */
 export const createFrontWatch = (parts: FrontWatchParts) => {
   const { fronts, maxSize, log, measure = processFigures } = parts;
   /** By process, how large a front was when it was well. */

@@ -15,7 +15,7 @@ const REPEATED_HEADER = "llmc-repeated";
 /** A trailer in place of a body: why the client's cannot be accepted. */
 const REFUSED_TRAILER = "llmc-refused";
 
-/** Those that describe how a message travels, and what a front says about it. */
+/** Headers about how a message travels, and what a front says about it: none of them is passed on. */
 const OF_THE_LINK: ReadonlySet<string> = new Set([PEER_HEADER, REPEATED_HEADER, "expect"]);
 
 const NO_ADDRESS = "0.0.0.0";

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { LlmcError } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
 import { createConnectionAgent } from "./connection-agent.ts";
-import { failureOf, LinkBroken } from "./link-broken.ts";
+import { failureOf, LinkBroken, textOf } from "./link-broken.ts";
 import { agreeOn, HELLO_PATH, hasMinor, SCHEMA_HEADER, schemaText, TOKEN_HEADER } from "./schema-version.ts";
 import { createStreamClient } from "./stream-client.ts";
 import { type CoreGreeting, createJsonLines } from "./wire.ts";
@@ -16,7 +16,6 @@ interface LinkParts {
 
 /** For events, for cancelling and for logs. */
 export const CONTROL_CONNECTIONS = 3;
-const MAX_ERROR_CHARS = 65_536;
 
 const misfit = (theirs: string): LlmcError =>
   new LlmcError(
@@ -31,15 +30,6 @@ const readGreeting = (text: string): CoreGreeting => {
   const agreed = typeof schema === "string" ? agreeOn(schema) : undefined;
   if (agreed === undefined || typeof connections !== "number") throw misfit(String(schema));
   return { schema: agreed, connections };
-};
-
-const textOf = async (response: IncomingMessage): Promise<string> => {
-  let text = "";
-  for await (const part of response.setEncoding("utf8")) {
-    text += part as string;
-    if (text.length > MAX_ERROR_CHARS) break;
-  }
-  return text;
 };
 
 /** The front's end of the link: requests over a Unix socket, each answered with lines of JSON. */
@@ -100,9 +90,7 @@ export const createLinkClient = ({ connect, token }: LinkParts) => {
     greet: async (): Promise<void> => {
       greeting = { ...greeting, schema: schemaText() };
       const response = await open("GET", HELLO_PATH);
-      const text = await textOf(response).catch((error: Error) => {
-        throw new LinkBroken(error.message);
-      });
+      const text = await textOf(response);
       if (response.statusCode !== 200) throw failureOf(text);
       greeting = readGreeting(text);
     },

@@ -33,7 +33,9 @@ export interface LinkServerParts extends PerformParts {
   readonly frontOf: (connection: Duplex) => string;
   /** A bounded, harmless text of the front for the log. */
   readonly onLog: (level: "warn" | "error", message: string) => void;
-  /** The front, or this end of the link, refused so many messages; the reason is a text of the front, as for the log. */
+  /**
+   * The front, or this end of the link, refused `count` messages; the reason is a text from the front, as for the log.
+   */
   readonly onRefused: (reason: string, count?: number) => void;
   readonly maxBodyBytes: () => number;
   readonly maxRequestMs?: number;
@@ -49,9 +51,9 @@ const MAX_OPEN_BYTES = 128 * 1024 * 1024;
 
 /** Progress for a front that does not read is dropped past this many bytes. */
 const MAX_UNREAD_BYTES = 1_048_576;
-/** A front that leaves more answers than this unread is not asked for further requests, */
+/** No further requests are read from a front that leaves more than this of its answers unread. */
 const MAX_WAITING_BYTES = 16 * 1_048_576;
-/** and is cut off when what it had asked for before adds up to more than this. */
+/** It is cut off when the answers to its earlier requests add up to more than this. */
 const MAX_UNSENT_BYTES = 256 * 1_048_576;
 
 const sendError = (response: ServerResponse, error: LlmcError): void => {
@@ -65,7 +67,7 @@ const sendError = (response: ServerResponse, error: LlmcError): void => {
 
 interface Body {
   readonly bytes: Buffer;
-  /** It takes so much more memory than its bytes; throws where that is more than all requests together may hold. */
+  /** Counts memory that it takes beyond its bytes; throws if all requests together would hold too much. */
   readonly reserve: (bytes: number) => void;
   /** To be called once, when nothing of it is needed any more. */
   readonly free: () => void;

@@ -23,7 +23,7 @@ const ALL_EFFECTS: ReadonlySet<string> = new Set(EFFECTS);
 
 export const stdioOwner = (connection: string): string => `stdio:${connection}`;
 
-/** The front names labels and nothing else: whoever started the program may do what the configuration allows. */
+/** The front supplies nothing but labels: whoever started the program may do what the configuration allows. */
 const callerOf = (connection: string, given: LinkOrigin): Caller => ({
   agentId: cleanName(given.agentId),
   sessionId: cleanName(given.sessionId),
@@ -60,7 +60,7 @@ const originOf = (
   log: async (level, message) => emit({ log: [level, message] }),
 });
 
-/** What a request is about: its state is good for that alone. */
+/** What a request is about: its state is valid for nothing else. */
 const targetOf = (work: LinkWork): string => {
   if (work.method === "call") return `call ${work.tool}`;
   if (work.method === "readResource") return `readResource ${work.uri}`;
@@ -127,8 +127,8 @@ const lastLine = async (
 };
 
 /**
- * Does what a front asked for, and gives the last line of the answer as JSON. Whatever is thrown becomes that line; so does
- * what cannot be written as JSON, such as a question of a custom module with a BigInt in it.
+ * Does what a front asked for, and returns the last line of the answer as JSON. Whatever is thrown becomes that line, also
+ * because the result cannot be written as JSON, such as a question of a custom module with a BigInt in it.
  */
 export const perform = async (
   parts: PerformParts,

@@ -34,7 +34,7 @@ interface SocketServerParts {
 const MAX_REQUEST_MS = 60_000;
 /** The lifetimes of connections (REQ-I7), in milliseconds. */
 const KEEP_ALIVE_MS = 60_000;
-/** It does not run while an answer is owed: a call may take longer. */
+/** Does not apply while an answer is pending: a call may take longer. */
 const IDLE_MS = 300_000;
 const MAX_CONNECTION_MS = 3_600_000;
 
@@ -53,7 +53,7 @@ const checkHeaders = ({ token, needsSchema }: SocketServerParts, { headers, url 
 };
 
 /**
- * HTTP on a Unix socket: whoever connects is known by the kernel, and whoever asks by the token of this start. The caller
+ * HTTP on a Unix socket: the kernel identifies the peer, and the token of this start every request. The caller
  * opens the socket that it listens on, or passes it connections; how many there are is bounded by the caller.
  */
 export const createSocketServer = (parts: SocketServerParts): Server => {

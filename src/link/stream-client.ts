@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http";
 import type { Socket } from "node:net";
 import { LlmcError } from "../base/error.ts";
-import { failureOf, LinkBroken } from "./link-broken.ts";
+import { failureOf, LinkBroken, textOf } from "./link-broken.ts";
 import { createFrameReader, encodeFrame, STREAM_PATH, STREAM_PROTOCOL } from "./stream-frames.ts";
 import { isLast, type WireLine } from "./wire.ts";
 
@@ -18,7 +18,6 @@ const IDLE_MS = 300_000;
 const MAX_CONNECTION_MS = 3_600_000;
 /** Answers of tools are bounded far below. */
 const MAX_LINE_BYTES = 128 * 1024 * 1024;
-const MAX_ERROR_CHARS = 65_536;
 
 interface Pending {
   readonly onLine: (line: WireLine) => void;
@@ -47,11 +46,7 @@ const openSocket = async ({ connect, headers }: StreamParts): Promise<Socket> =>
       resolve(socket);
     });
     request.once("response", (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (part: string) => {
-        text = (text + part).slice(0, MAX_ERROR_CHARS);
-      });
-      response.once("close", () => reject(failureOf(text)));
+      textOf(response).then((text) => reject(failureOf(text)), reject);
     });
     request.end();
   });

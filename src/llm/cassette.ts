@@ -25,7 +25,7 @@ interface Entry {
   readonly outcome: Outcome;
 }
 
-/** A recorded analysis: its replay has the same id, so that everything that is told of it is the same. */
+/** A recorded analysis: its replay has the same id, so that its whole output is the same. */
 interface Session {
   /** Digest of what the analysis was asked. */
   readonly key: string;

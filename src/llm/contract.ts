@@ -12,7 +12,7 @@ export interface GenerateRequest {
   readonly timeoutMs: number;
   readonly temperature?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** The conversation goes on with the same beginning, which providers keep in their cache if they are asked to. */
+  /** A longer conversation with the same beginning follows, which providers cache if they are asked to. */
   readonly cachePrompt?: boolean | undefined;
   /** If given, the answer is streamed, and it receives each piece. */
   readonly onText?: ((piece: string) => void) | undefined;

@@ -31,7 +31,7 @@ const usageOf = ({ inputTokens, outputTokens }: SdkResult["usage"]): Usage => ({
   cacheWriteTokens: countOf(inputTokens.cacheWrite),
 });
 
-/** A text has tokens: proxies that lose the usage report zero, and then it is not known. */
+/** A text has at least one token: a proxy that lost the usage reports zero, and then the number is unknown. */
 const knownFor = (text: string, tokens: number | undefined): number | undefined =>
   tokens === 0 && text !== "" ? undefined : tokens;
 
@@ -53,7 +53,10 @@ const finishOf = (reason: SdkFinish, context: FailureContext): Finish => {
 /** No token of a model stands for more characters; these are runs of blanks. */
 export const MAX_CHARS_PER_TOKEN = 128;
 
-/** What can be true of an answer. A text that is longer than was asked for is cut: whatever comes after works on it. */
+/**
+ * Corrects what cannot be true of an answer. A text that is longer than was asked for is cut, before anything works on
+ * it.
+ */
 const bound = (
   { text, finish, usage }: Outcome,
   { messages, maxOutputTokens }: Pick<GenerateRequest, "messages" | "maxOutputTokens">,
@@ -134,7 +137,7 @@ export const generate = async (
   };
   try {
     controller.signal.throwIfAborted();
-    // Of the library it is not expected that it heeds the signal at every moment.
+    // The library may not react to the signal at every moment.
     const outcome = await Promise.race([
       stopped,
       onText === undefined

@@ -28,7 +28,7 @@ const O200K = /^openai\/(?:gpt-4o|gpt-4\.1|gpt-5|chatgpt-4o|o[134])/;
 /** What the formats of providers add to a message and to a call, with room. */
 const TOKENS_PER_MESSAGE = 8;
 
-/** A prompt beyond this is bounded by its bytes, whoever counts: merging its tokens would take seconds. */
+/** A longer prompt is bounded by its bytes, with every tokenizer: merging its tokens would take seconds. */
 const MAX_COUNTED_BYTES = 64 * 1024;
 /** Counted at once; of the slowest texts, some ten milliseconds. */
 const SLICE_CHARS = 1024;
@@ -52,8 +52,8 @@ const countInSlices = async (
 };
 
 /**
- * More tokens than the provider can count. Tokenizers that we do not have make at most one token of each byte, so their
- * bound is four times what they really count; what was reserved too much is free again when the call is settled.
+ * An upper bound of the tokens that the provider counts. A tokenizer that we do not have makes at most one token of each
+ * byte, which is some four times the real number; what was reserved too much is free again when the call is settled.
  */
 export const boundInputTokens = async (
   model: string,

@@ -47,7 +47,7 @@ const checkKey = (key: string, variable: string): void => {
   });
 };
 
-/** Where the text for a model goes, and what the configuration says to that. */
+/** Where the text for a model goes, and whether the configuration allows that. */
 export const egressOf = (name: string, { providers, privateHosts = [], ...settings }: ModelSettings) => {
   const { provider, id } = parseModelName(name);
   const { url, keyVariable } = providers[PROVIDERS[provider].setting];
@@ -65,7 +65,7 @@ export const egressOf = (name: string, { providers, privateHosts = [], ...settin
   };
 };
 
-/** What a model is priced by; text that does not leave the operator's own network costs nothing, unless they say so. */
+/** What the price of a model depends on; one in the operator's own network is free unless they name a price. */
 export const pricedOf = (name: string, settings: ModelSettings): Priced => {
   const { provider, id, url, decision } = egressOf(name, settings);
   return {

@@ -44,7 +44,7 @@ export const priceOf = async (model: Priced, usage: Usage): Promise<number | und
   const { inputTokens, outputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage;
   if (model.own !== undefined) {
     if (inputTokens === undefined || outputTokens === undefined) return undefined;
-    // The operator's price says nothing of caches: writing costs more, and reading is counted as if it saved nothing.
+    // The operator's price does not mention caches: writing is charged extra, and reading is charged in full.
     const billedInput = inputTokens + cacheWriteTokens * CACHE_WRITE_SURCHARGE;
     return (billedInput * model.own.input + outputTokens * model.own.output) / MILLION;
   }

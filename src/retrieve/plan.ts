@@ -135,7 +135,7 @@ export const planRetrieval = async (
       spans,
       symbols: found.slice(0, MAX_SYMBOLS),
       confidence: Math.max(
-        confidenceOf(spans, wanted, asked.length - unknown.length, names.length),
+        confidenceOf(spans, wanted, asked.length - unknown.length, asked.length),
         Math.round(100 * pointedAt(snippets)) / 100,
       ),
       missing: [...new Set(isLong ? unknown : wanted.values())].filter((term) => !covered.has(term)),

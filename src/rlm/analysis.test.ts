@@ -239,6 +239,25 @@ finish(firm + " " + hits.map(({ text }) => text.split(" ")[0]).join(" "))`),
     );
   });
 
+  test("REQ-L3: the model is told why finish was refused before its answer was looked at", async () => {
+    const seen: string[] = [];
+    stand.play({
+      root: (turn, shown) => {
+        seen.push(shown);
+        return js(
+          [
+            "finish('x', {evidence: Array(51).fill({start: 0, end: 1})})",
+            "const circle = {}; circle.self = circle; finish(circle)",
+            "finish('done')",
+          ][turn - 1] ?? "",
+        );
+      },
+    });
+    expect(answerOf(await stand.query({ task: "t", context: "text" }))).toBe("done");
+    expect(seen[1]).toMatch(/^finish: There can be at most 50 pieces of evidence\./);
+    expect(seen[2]).toMatch(/^finish: .*circular/);
+  });
+
   test("a model that writes no programs is named as the reason; a short text is shown whole", async () => {
     let first = "";
     stand.play({
@@ -319,6 +338,27 @@ finish(firm + " " + hits.map(({ text }) => text.split(" ")[0]).join(" "))`),
 });
 
 describe("an analysis in Python", () => {
+  test.each([
+    ["Pyodide", ""],
+    ["system Python", '[mcp.code_execution]\nnative_languages = ["python"]'],
+  ])("REQ-L3: in %s, too, the model is told why finish was refused", async (_name, config) => {
+    const seen: string[] = [];
+    const stand = await openRlmStand(
+      {
+        root: (turn, shown) => {
+          seen.push(shown);
+          const evidence = "evidence=[{'start': 0, 'end': 1}] * 51";
+          const code = [`finish('x', ${evidence})`, "finish('x' * 5_000_000)", "finish('done')"][turn - 1];
+          return `\`\`\`python\n${code}\n\`\`\``;
+        },
+      },
+      { rlm: 'guest_language = "python"', config },
+    );
+    expect(answerOf(await stand.query({ task: "t", context: "text" }))).toBe("done");
+    expect(seen[1]).toMatch(/^finish: There can be at most 50 pieces of evidence\./);
+    expect(seen[2]).toMatch(/^finish: The arguments are larger than/);
+  });
+
   test("REQ-L3: the same session with Python programs", async () => {
     const stand = await openRlmStand(
       {

@@ -66,13 +66,13 @@ export const analyse = async (
   const deadline = deadlineOf(limits.timeoutMs, request.signal);
   const tree = new Tree(request, parts, { root, sub }, deadline.signal, trace);
   let draft: unknown;
-  let hasTurn = false;
+  let hasSlot = false;
   const finish = async (): Promise<Pick<AnalysisEnd, "answer" | "failure">> => {
     try {
       const { signal } = deadline;
       // Before a model is asked: what cannot run costs nothing.
-      await parts.turns.take(signal);
-      hasTurn = true;
+      await parts.slots.take(signal);
+      hasSlot = true;
       const node = { id: "0", depth: 0, task, context, schema: undefined, signal };
       const { text, evidence } = await runNode(tree, node, (last) => {
         draft = last;
@@ -81,7 +81,7 @@ export const analyse = async (
     } catch (thrown) {
       // An interrupted call may fail in any way; the reason of the signal is the true one.
       const failure = toLlmcError(deadline.signal.aborted ? deadline.signal.reason : thrown);
-      if (!hasTurn && failure.code === "timeout")
+      if (!hasSlot && failure.code === "timeout")
         return { answer: undefined, failure: neverStarted(limits.timeoutMs) };
       const isPartial = request.allowPartial && PARTIAL_CODES.has(failure.code);
       return { answer: isPartial ? draftOf(draft) : undefined, failure };
@@ -92,7 +92,7 @@ export const analyse = async (
   const outcome = await finish();
   // What a program asked for and did not wait for has been sent, and is paid for.
   await tree.settle();
-  if (hasTurn) parts.turns.give();
+  if (hasSlot) parts.slots.give();
   return {
     ...outcome,
     spending: tree.budget.spending(),

@@ -1,8 +1,7 @@
-import { isRecord } from "../base/is-record.ts";
 import { createTextSearch } from "../base/text-search.ts";
 import { createPace } from "../llm/pace.ts";
 import { checkValue } from "./check-value.ts";
-import type { Context, Passage } from "./context.ts";
+import { type Context, isSpan, type Passage } from "./context.ts";
 import type { AnswerSchema } from "./contract.ts";
 
 /** What `finish` was called with. */
@@ -16,12 +15,11 @@ export type Judged =
   | {
       /** For the model. */
       readonly problem: string;
-      /** For whoever asked: nothing of the answer. */
+      /** For the caller: it quotes nothing of the answer. */
       readonly reason: string;
     };
 
 const MAX_ANSWER_CHARS = 100_000;
-export const MAX_EVIDENCE = 50;
 const MAX_SHOWN_EVIDENCE_CHARS = 1000;
 
 const textOf = (value: unknown): string =>
@@ -34,14 +32,14 @@ const passageOf = (context: Context, start: number, end: number): Passage => ({
   text: context.text.slice(start, Math.min(end, start + MAX_SHOWN_EVIDENCE_CHARS)).toWellFormed(),
 });
 
-/** A longer quote is no evidence of anything, and takes long to look for. */
+/** A longer quote proves nothing, and takes long to find. */
 const MAX_QUOTE_CHARS = 100_000;
-/** Looked through at once; some milliseconds. */
+/** Searched at once, which takes some milliseconds. */
 const SLICE_CHARS = 256 * 1024;
 
 type Pace = ReturnType<typeof createPace>;
 
-/** Where a quote begins; others have their turn meanwhile. */
+/** Where a quote begins; lets other work run in between. */
 const findQuote = async ({ text }: Context, quote: string, pace: Pace): Promise<number> => {
   if (quote === "" || quote.length > MAX_QUOTE_CHARS) return -1;
   const search = createTextSearch(quote);
@@ -59,21 +57,16 @@ const findEvidence = async (context: Context, one: unknown, pace: Pace): Promise
     const start = await findQuote(context, one, pace);
     return start < 0 ? undefined : passageOf(context, start, start + one.length);
   }
-  if (!isRecord(one)) return undefined;
-  const { start, end } = one;
-  const isSpan =
-    Number.isSafeInteger(start) &&
-    Number.isSafeInteger(end) &&
-    Number(start) >= 0 &&
-    Number(start) < Number(end) &&
-    Number(end) <= context.text.length;
-  return isSpan ? passageOf(context, Number(start), Number(end)) : undefined;
+  return isSpan(one) && one.end <= context.text.length ? passageOf(context, one.start, one.end) : undefined;
 };
 
 const notText = (value: unknown): string =>
   `finish was called with ${Array.isArray(value) ? "an array" : `a value of the type ${typeof value}`}: give a string, such as a sentence, or the value as JSON text.`;
 
-/** Whether an answer can be taken: a string where no schema is in force, never an empty one, one that breaks its schema, or evidence that is not there. */
+/**
+ * Accepts or rejects an answer: it is a string unless there is a schema, which it has to fit; it is not empty, and its
+ * evidence is in the context.
+ */
 export const judgeAnswer = async (
   { value, evidence }: Finished,
   context: Context,
@@ -95,8 +88,6 @@ export const judgeAnswer = async (
   const broken = schema === undefined ? undefined : checkValue(value, schema);
   if (broken !== undefined) return { problem: `finish: ${broken}.`, reason: "it broke the schema" };
   const given = evidence === undefined || evidence === null ? [] : [evidence].flat();
-  if (given.length > MAX_EVIDENCE)
-    return { problem: `More than ${MAX_EVIDENCE} pieces of evidence.`, reason: "it had too much evidence" };
   const pace = createPace(signal);
   const found: Passage[] = [];
   for (const one of given) {

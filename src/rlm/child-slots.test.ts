@@ -4,10 +4,10 @@ import { ChildSlots } from "./child-slots.ts";
 
 const never = new AbortController().signal;
 
-/** Slots with so many free turns, and what runs in them until it is ended. */
+/** The slots of one depth, beside so many free slots of analyses, and what runs in them until it is ended. */
 const openSlots = (free: number) => {
   let taken = 0;
-  const turns = {
+  const ofAnalyses = {
     tryTake: () => {
       if (taken >= free) return false;
       taken++;
@@ -17,7 +17,7 @@ const openSlots = (free: number) => {
       taken--;
     },
   };
-  const slots = new ChildSlots({ maxChars: 100, turns });
+  const slots = new ChildSlots({ maxChars: 100, slots: ofAnalyses });
   const running = new Map<string, () => void>();
   const start = (name: string, chars = 1, signal = never): Promise<void> =>
     slots.run(chars, signal, async () => {
@@ -33,7 +33,7 @@ const openSlots = (free: number) => {
   return { start, end, running: () => [...running.keys()].join(""), taken: () => taken };
 };
 
-test("REQ-L4 FAIL-G2: one analysis of a depth runs without a turn of its own, the others in those that are free, in order", async () => {
+test("REQ-L4 FAIL-G2: one analysis of a depth runs without a slot of its own, the others in those that are free, in order", async () => {
   const { start, end, running, taken } = openSlots(1);
   const all = Promise.all(["a", "b", "c", "d"].map((name) => start(name)));
   await soon();

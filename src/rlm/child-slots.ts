@@ -1,5 +1,5 @@
 import { LlmcError } from "../base/error.ts";
-import type { Turns } from "../sandbox/turn.ts";
+import type { AnalysisSlots } from "../sandbox/slots.ts";
 
 /** Of one depth; each is a process. */
 const MAX_AT_ONCE = 4;
@@ -16,12 +16,12 @@ interface Waiting {
 interface ChildSlotsParts {
   /** Of the texts of all that run at once: each has a copy of its own. One alone may have a longer one. */
   readonly maxChars: number;
-  readonly turns: Pick<Turns, "tryTake" | "give">;
+  readonly slots: Pick<AnalysisSlots, "tryTake" | "give">;
 }
 
 /**
- * The analyses of one depth that run at once, in the order in which they were started. The first of them runs in the turn of
- * the session, which waits for it; each further one needs a turn that is free, and room for its text. So they can wait
+ * The analyses of one depth that run at once, in the order in which they were started. The first of them runs in the slot of
+ * the session, which waits for it; each further one needs a slot that is free, and room for its text. So they can wait
  * for each other, but never for one that waits for them: each depth has slots of its own.
  */
 export class ChildSlots {
@@ -45,10 +45,10 @@ export class ChildSlots {
   }
 
   #tryEnter(chars: number): boolean {
-    const { maxChars, turns } = this.#parts;
+    const { maxChars, slots } = this.#parts;
     if (this.#running > 0) {
       const hasRoom = this.#running < MAX_AT_ONCE && this.#chars + chars <= maxChars;
-      if (!hasRoom || !turns.tryTake()) return false;
+      if (!hasRoom || !slots.tryTake()) return false;
     }
     this.#running++;
     this.#chars += chars;
@@ -58,7 +58,7 @@ export class ChildSlots {
   #leave(chars: number): void {
     this.#running--;
     this.#chars -= chars;
-    if (this.#running > 0) this.#parts.turns.give();
+    if (this.#running > 0) this.#parts.slots.give();
     this.#admit();
   }
 

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isRecord } from "../base/is-record.ts";
 import { createPace } from "../llm/pace.ts";
 import { detectLanguage } from "../syntax/detect-language.ts";
 import { languageNamed, languageOf } from "../syntax/languages.ts";
@@ -8,6 +9,18 @@ export interface Span {
   readonly start: number;
   readonly end: number;
 }
+
+/** Whether a program has given a range that is not empty. */
+export const isSpan = (given: unknown): given is Span => {
+  if (!isRecord(given)) return false;
+  const { start, end } = given;
+  return (
+    Number.isSafeInteger(start) &&
+    Number.isSafeInteger(end) &&
+    Number(start) >= 0 &&
+    Number(start) < Number(end)
+  );
+};
 
 /** A part of the context, as a program gets it. */
 export interface Passage extends Span {

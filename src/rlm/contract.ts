@@ -2,7 +2,7 @@ import type { CountTokens } from "../base/tokens.ts";
 import type { BudgetLimits, Spending } from "../llm/budget.ts";
 import type { Generation, Model } from "../llm/contract.ts";
 import type { Guest } from "../sandbox/contract.ts";
-import type { Turns } from "../sandbox/turn.ts";
+import type { AnalysisSlots } from "../sandbox/slots.ts";
 import type { Context, Passage } from "./context.ts";
 import type { GuestLanguage } from "./guest-languages.ts";
 import type { GrepText } from "./navigation.ts";
@@ -58,7 +58,7 @@ export interface AnalysisParts {
   /** Opens a model after policy and egress have agreed; throws otherwise. */
   readonly open: (model: string) => Promise<Model>;
   /** Of the caller, among all analyses. */
-  readonly turns: Pick<Turns, "take" | "tryTake" | "give">;
+  readonly slots: Pick<AnalysisSlots, "take" | "tryTake" | "give">;
   readonly openGuest: (language: GuestLanguage, memoryBytes: number) => Promise<Guest>;
   readonly grep: GrepText;
   readonly countTokens: CountTokens;

@@ -19,7 +19,7 @@ const PROGRAMS: Readonly<
   python: { prelude: PYTHON_PRELUDE, add: PYTHON_ADD, join: PYTHON_JOIN },
 };
 
-/** Of what a program hands to a model at once. */
+/** Arguments of one call, such as a prompt. */
 const MAX_CALL_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -33,7 +33,7 @@ const notStarted = ({ message }: { readonly message: string }): LlmcError =>
     cause: message,
   });
 
-/** Where programs cannot run, nobody else is to blame. */
+/** That programs cannot run here is no fault of the caller or of a provider. */
 export const notRunnable = (thrown: unknown): never => {
   const { message, hint } = toLlmcError(thrown);
   throw new LlmcError("internal_error", message, {
@@ -74,12 +74,12 @@ export class Interpreter {
     );
   }
 
-  /** Started before the first program is known, so that the model and the interpreter take their time together. */
+  /** Starts it before the first program is known, while the model writes that program. */
   async prepare(): Promise<void> {
     await this.#living();
   }
 
-  /** One interpreter, whoever asks for it first. */
+  /** The interpreter, which is started if it is not running. */
   async #living(): Promise<Guest> {
     const guest = await this.#guest;
     if (guest?.isAlive() === true) return guest;

@@ -27,7 +27,7 @@ const MAX_HITS = 1000;
 const MAX_LINE_CHARS = 300;
 const MAX_RANKED = 50;
 const MAX_OUTLINE = 2000;
-/** It is parsed where all calls are answered, so it must not take long. */
+/** Parsed in the thread that answers all calls, so it must not take long. */
 const OUTLINE_LIMITS = { maxChars: 500_000, timeoutMs: 500 };
 
 /** Where a byte of a line is in its text. */
@@ -42,7 +42,7 @@ export interface Hit extends Passage {
   readonly match: number;
 }
 
-/** No position is within a character: programs cut the context there. */
+/** Positions are never inside a surrogate pair, because programs cut the context there. */
 const passageAround = ({ text }: Context, line: Span, match: number): Span & { readonly text: string } => {
   const isLong = line.end - line.start > MAX_LINE_CHARS;
   const from = isLong ? Math.max(line.start, match - MAX_LINE_CHARS / 3) : line.start;
@@ -140,7 +140,7 @@ const symbolOf = (context: Context, { qualified, depth, startRow, endRow }: Entr
 export const outlineContext = async (context: Context): Promise<readonly OutlinedSymbol[]> =>
   (await entriesOf(context)).slice(0, MAX_OUTLINE).map((entry) => symbolOf(context, entry));
 
-/** The same for a program, which is told where there is none because of its length. */
+/** The same for a program, which gets an error if the context is too long for an outline. */
 export const outlineForProgram = (context: Context): Promise<readonly OutlinedSymbol[]> => {
   refuseTooLong(context);
   return outlineContext(context);

@@ -5,7 +5,7 @@ import type { Context, Passage, Span } from "./context.ts";
 
 /** About a paragraph or a function. */
 const PASSAGE_CHARS = 1500;
-/** A question has some ten; more are data. So a passage takes at most a quarter of its size while it is counted. */
+/** A question has some ten terms; more are data. So the counts of a passage take at most a quarter of its size. */
 const MAX_TERMS = 100;
 
 /** Whole lines, up to the size of a passage; a longer line is cut. */
@@ -22,7 +22,10 @@ function* passagesOf({ text }: Context): Generator<Span> {
 
 type Ranked = Span & { readonly score: number };
 
-/** Numbers before the terms of a passage: where it begins and ends, its terms in all, and how many of the question's follow. */
+/**
+ * Numbers before the terms of a passage: its start, its end, its length in terms, and how many terms of the question
+ * follow.
+ */
 const HEADER = 4;
 /** A term and how often it occurs are kept in one number; a passage has fewer characters than this. */
 const COUNTS = 65_536;
@@ -83,7 +86,7 @@ const countTerms = (terms: readonly string[], numbers: ReadonlyMap<string, numbe
 };
 
 /**
- * BM25 of passages for a question, without an index: a context is asked a few times, and then forgotten. Everything is
+ * BM25 of passages for a question, without an index: a context is searched a few times and then forgotten. All of it is
  * tokenized for each question, piece by piece, at some 10 MB a second.
  */
 export const rankPassages = async (

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { cpuMs } from "../../test/cpu-ms.ts";
 import { judgeAnswer } from "./answers.ts";
 import { checkValue } from "./check-value.ts";
 import { Context } from "./context.ts";
@@ -33,11 +34,12 @@ describe("what a reply asks for", () => {
   });
 
   test("FAIL-G3: a megabyte of fences takes no time", () => {
-    const startedAt = performance.now();
-    expect(readReply("```js\n".repeat(200_000), "javascript")).toEqual({ kind: "cut_off" });
-    for (const filling of [" ", "\t", "`", "~", "a", "-"])
-      expect(readReply(`\`\`\`${filling.repeat(1_000_000)}!`, "javascript")).toEqual({ kind: "no_code" });
-    expect(performance.now() - startedAt).toBeLessThan(2000);
+    const read = (): void => {
+      expect(readReply("```js\n".repeat(200_000), "javascript")).toEqual({ kind: "cut_off" });
+      for (const filling of [" ", "\t", "`", "~", "a", "-"])
+        expect(readReply(`\`\`\`${filling.repeat(1_000_000)}!`, "javascript")).toEqual({ kind: "no_code" });
+    };
+    expect(cpuMs(read)).toBeLessThan(2000);
   });
 });
 

@@ -1,14 +1,14 @@
 import { LlmcError } from "../base/error.ts";
+import type { AnalysisSlots } from "../sandbox/slots.ts";
 import { createSuspended, type SuspendedWork } from "../sandbox/suspended.ts";
-import type { Turns } from "../sandbox/turn.ts";
 import type { RlmAnswer } from "./port.ts";
 import type { SamplingClient, SamplingQuestions } from "./sampling.ts";
 
 /** An analysis that outlives single calls, because its model is asked between them. */
 export interface RunningAnalysis extends SuspendedWork {
   readonly client: SamplingClient;
-  /** Others run while the client is asked: it holds memory then, and no turn. */
-  readonly turns: Pick<Turns, "suspend" | "resume">;
+  /** Others run while the client is asked: it holds memory then, and no slot. */
+  readonly slots: Pick<AnalysisSlots, "suspend" | "resume">;
   readonly done: Promise<RlmAnswer>;
 }
 
@@ -32,7 +32,7 @@ const otherQuery = (): LlmcError =>
 
 /** Runs until the analysis ends, or until its model has to be asked. */
 export const runStep = async (
-  { client, turns, done, stop: end }: RunningAnalysis,
+  { client, slots, done, stop: end }: RunningAnalysis,
   answers: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
 ): Promise<Step> => {
@@ -41,13 +41,13 @@ export const runStep = async (
   else signal.addEventListener("abort", stop, { once: true });
   try {
     // Its time may be up before it has one.
-    await Promise.race([turns.resume(signal), done]);
+    await Promise.race([slots.resume(signal), done]);
     client.answer(answers);
     const step = await Promise.race([
       done.then((answer) => ({ answer })),
       client.nextQuestions().then((questions) => ({ questions })),
     ]);
-    if ("questions" in step) turns.suspend();
+    if ("questions" in step) slots.suspend();
     return step;
   } finally {
     signal.removeEventListener("abort", stop);

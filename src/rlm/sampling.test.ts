@@ -99,8 +99,8 @@ test("REQ-L3: questions are never none, and nobody loses an analysis to somebody
     const id = `${owner}-${at}`;
     const stop = (reason: unknown): void => controller.abort(reason);
     const done = new Promise<never>(() => {});
-    const turns = { suspend: () => {}, resume: async () => {} };
-    waiting.keep({ id, owner, principal: owner, request: "q", client, turns, stop, done }, givenUp);
+    const slots = { suspend: () => {}, resume: async () => {} };
+    waiting.keep({ id, owner, principal: owner, request: "q", client, slots, stop, done }, givenUp);
     return { id, signal: controller.signal };
   };
   const mine = keep("ann", 0);

@@ -4,8 +4,8 @@ import { parseGuarded } from "../base/json-guard.ts";
 import type { Generation } from "../llm/contract.ts";
 import { createPace } from "../llm/pace.ts";
 import type { CallAnswer, CallTool } from "../sandbox/contract.ts";
-import { type Finished, MAX_EVIDENCE } from "./answers.ts";
-import { Context, type Span } from "./context.ts";
+import type { Finished } from "./answers.ts";
+import { Context, isSpan } from "./context.ts";
 import type { AnswerSchema } from "./contract.ts";
 import { findSymbol, grepContext, type Hit, outlineForProgram, rankContext } from "./navigation.ts";
 import type { Offsets } from "./offsets.ts";
@@ -46,6 +46,7 @@ const invalid = (message: string): LlmcError => new LlmcError("invalid_args", me
 
 const MAX_BATCH = 1000;
 const MAX_SCHEMA_CHARS = 100_000;
+const MAX_EVIDENCE = 50;
 /** Texts that are compared with the context, or given to a model as its task. Contexts and prompts have the size of a call. */
 const MAX_CHARS = { task: 20_000, pattern: 20_000, query: 20_000, name: 1000 } as const;
 
@@ -154,18 +155,7 @@ const askBatch: Handler = async (state, { prompts }, signal) => {
   return state.tree.withPrompts(prompts.length, () => Promise.all(prompts.map(answer)));
 };
 
-const isSpan = (given: unknown): given is Span => {
-  if (!isRecord(given)) return false;
-  const { start, end } = given;
-  return (
-    Number.isSafeInteger(start) &&
-    Number.isSafeInteger(end) &&
-    Number(start) >= 0 &&
-    Number(start) < Number(end)
-  );
-};
-
-/** V8 looks for so many characters in linear time, whatever they are. */
+/** V8 finds a string of this length in linear time, whatever its characters are. */
 const LOOKED_FOR_CHARS = 128;
 const SEARCHED_CHARS = 256 * 1024;
 
@@ -197,7 +187,7 @@ const contextOf = async (
   return Context.of(part, { language: context.language }, signal);
 };
 
-/** Evidence in our own positions; anything that is not a position is checked as it is. */
+/** Evidence with positions translated into ours; everything else is left for the check of the answer. */
 const evidenceOf = ({ offsets }: NodeState, evidence: unknown): unknown =>
   Array.isArray(evidence)
     ? evidence.map((one: unknown) => (isSpan(one) ? offsets.fromGuest(one) : one))

@@ -12,8 +12,8 @@ function* renderNode({ calls, ...node }: TracedNode): Generator<string> {
 }
 
 /**
- * A trace as it is kept: JSON that `llmc rlm view` shows, in pieces, because a whole one may be longer than a string can be.
- * Texts are in it only where they were recorded.
+ * A trace as a file: JSON that `llmc rlm view` shows, in pieces, because all of it may exceed the maximum length of a string.
+ * It contains texts only if they were recorded.
  */
 export function* renderTrace(
   { id, rootModel, subModel, language, limits }: AnalysisRequest,

@@ -79,7 +79,9 @@ export class TraceRecorder {
     this.#charsLeft = keepsText ? MAX_TRACED_CHARS : 0;
   }
 
-  /** Beyond the bound it is counted by the session and not recorded: what costs nothing can be repeated without end. */
+  /**
+   * Beyond the bound, calls are counted by the session but not recorded: what costs nothing can be repeated endlessly.
+   */
   addCall(node: TracedNode, call: TracedCall): void {
     if (call.isRepeated === true && ++this.#repeats > MAX_TRACED_REPEATS) return;
     if (++this.#entries <= MAX_TRACED_ENTRIES) node.calls.push(call);

@@ -26,7 +26,7 @@ const tooManyPrompts = (): LlmcError =>
   new LlmcError("busy", `More than ${MAX_PROMPTS} prompts are waiting.`, { hint: "Send fewer at once." });
 
 const moreThanCalls = (calls: number): LlmcError =>
-  new LlmcError("budget_exceeded", `More prompts are waiting than model calls are left, of ${calls}.`, {
+  new LlmcError("budget_exceeded", `More prompts are waiting than are left of ${calls} model calls.`, {
     hint: "Ask for less.",
     details: { limit: "max_calls" },
   });
@@ -182,7 +182,10 @@ export class Tree {
     });
   }
 
-  /** Once the signal has ended everything: waits until each interpreter is gone, and each call has ended and is counted. */
+  /**
+   * Once the signal has ended everything: waits, for a limited time, until each interpreter is gone and each call has ended
+   * and is counted.
+   */
   async settle(): Promise<void> {
     const { promise: isLate, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, MAX_SETTLING_MS);
@@ -215,7 +218,7 @@ export class Tree {
   inChildSlot<T>(depth: number, chars: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     this.#slots[depth] ??= new ChildSlots({
       maxChars: Math.max(this.request.context.text.length, MIN_CHILDREN_CHARS),
-      turns: this.parts.turns,
+      slots: this.parts.slots,
     });
     const child = this.#slots[depth].run(chars, signal, work);
     const forget = (): void => void this.#children.delete(child);

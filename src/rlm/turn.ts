@@ -86,13 +86,13 @@ const runProgram = async (
 
 export interface Conversation {
   readonly messages: Message[];
-  /** The last program and its result: the model gets a remark when it repeats itself. */
+  /** Digest of the last program and its result: the model is told when it repeats itself. */
   last: string;
   /** Replies without text in a row. */
   empty: number;
 }
 
-/** A reply without text: the model is told why once, and then the analysis ends. */
+/** A reply without text: the model is told so once; the second time, the analysis ends. */
 const readEmpty = (
   { tree: { counts, request }, traced: { model } }: NodeState,
   conversation: Conversation,
@@ -109,7 +109,7 @@ const readEmpty = (
   return { shown: FEEDBACK.refused, problem: "refused" };
 };
 
-/** What a reply of the model comes to: its program runs, or it is told what is wrong with the reply. */
+/** Handles a reply of the model: runs its program, or tells the model what is wrong with the reply. */
 export const readTurn = async (
   state: NodeState,
   interpreter: Interpreter,

@@ -10,9 +10,9 @@ type Shown = Pick<ProgramResult, "output" | "outputCut" | "files" | "filesCut" |
 const shownBytes = (name: string): number => Buffer.byteLength(JSON.stringify(name));
 
 /**
- * A program chooses the names of its files and of the tools that it asks for, and whoever reads its output reads them, too:
- * together they take no more than `maxBytes`. Names come first, since without its name a file is lost. The name of a tool
- * that has answered is ours and costs nothing.
+ * A program chooses the names of its files and of the tools that it asks for, and they are shown together with its output:
+ * all of it takes at most `maxBytes`. Names come first, since a file is lost without its name. The name of a tool that has
+ * answered is ours and is not counted.
  */
 export const boundNames = (shown: Shown, maxBytes: number): Shown => {
   let left = maxBytes;

@@ -85,14 +85,14 @@ export interface Guest {
   isAlive(): boolean;
   /** The failure of a program is a result; this rejects only with the reason of the signal. */
   run(program: Program, callTool: CallTool, signal: AbortSignal): Promise<ProgramResult>;
-  /** Suspends the running program while its user is asked something: its clock, and what it sends is not read. */
+  /** Suspends the running program while its user is asked something: its clock stops, and what it sends is not read. */
   pause(): void;
   resume(): void;
   /** Ends the process; what runs in it fails. */
   kill(): Promise<void>;
 }
 
-/** Is told what a program waits for before it starts. */
+/** Called with what a program waits for before it starts. */
 export type OnWait = (what: string) => void;
 
 /** Starts guests of some languages. */

@@ -70,7 +70,7 @@ interface Ending {
   readonly error?: ProgramError | undefined;
 }
 
-/** Whoever reads the result later can rely on it being JSON, which a small process can read and write again. */
+/** Ensures that the result is valid JSON, and that a small process can read and write it again. */
 const endingOf = (result: unknown, error: unknown, maxBytes: number): Ending => {
   if (result === undefined) return { error: errorOf(error) };
   const text = textOf(result, maxBytes);

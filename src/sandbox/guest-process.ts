@@ -23,7 +23,7 @@ const ENDED: Readonly<Record<Ended, (program: Program) => string>> = {
   output: ({ limits }) => `The program wrote more than ${limits.maxOutputBytes} bytes.`,
   tool_calls: ({ limits }) => `The program made more than ${limits.maxToolCalls} tool calls.`,
   crash: () => "The interpreter ended unexpectedly: the program used too much memory or stack, or broke it.",
-  protocol: () => "The interpreter sent something that it must not send, and was ended.",
+  protocol: () => "The interpreter sent an invalid message and was ended.",
 };
 
 type Rest = Pick<ProgramResult, "result" | "error" | "files" | "outputCut" | "filesCut">;

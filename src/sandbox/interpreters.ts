@@ -2,7 +2,7 @@ import type { BoundedQueue } from "../base/bounded-queue.ts";
 import { LlmcError } from "../base/error.ts";
 import { EXTRAS, installCommand } from "../base/extras-table.ts";
 import type { Guest, Language, Runner } from "./contract.ts";
-import { createTurns, type Turns } from "./turn.ts";
+import { type AnalysisSlots, createAnalysisSlots } from "./slots.ts";
 
 export const noPython = (): LlmcError =>
   new LlmcError("unavailable", "Python needs the package pyodide, which is not installed.", {
@@ -14,8 +14,8 @@ export const noPython = (): LlmcError =>
 export interface Interpreters {
   /** Throws where nothing may run on this machine. */
   check(): Promise<void>;
-  /** Whoever opens one has a turn: those of one principal are as many as its programs may be. */
-  turnsOf(principal: string): Turns;
+  /** Each interpreter takes a slot. A principal has as many of them as programs may run for it. */
+  slotsOf(principal: string): AnalysisSlots;
   open(language: Language, memoryBytes: number): Promise<Guest>;
   close(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export const createInterpreters = ({ runners, queue }: InterpretersParts): Inter
       });
       return checked;
     },
-    turnsOf: (principal) => createTurns(queue, principal),
+    slotsOf: (principal) => createAnalysisSlots(queue, principal),
     open: async (language, memoryBytes) => {
       const guest = await start(language, memoryBytes);
       alive.add(guest);

@@ -1,8 +1,8 @@
 import { type BoundedQueue, createBoundedQueue } from "../base/bounded-queue.ts";
 import { LlmcError } from "../base/error.ts";
 import type { Guest, OnWait, Runner } from "./contract.ts";
-import { firstToGo } from "./first-to-go.ts";
-import { createTurn } from "./turn.ts";
+import { evictionCandidate } from "./eviction-candidate.ts";
+import { createProgramSlot } from "./slots.ts";
 
 export interface PoolSettings {
   /** Programs of one principal that run at once. */
@@ -25,9 +25,9 @@ export interface Lease {
   readonly guest: Guest;
   /** Whether a session of this name was kept; false where its variables are new. */
   readonly wasKept: boolean;
-  /** Gives the turn to others while the program's user is asked something. */
+  /** Gives the slot to others while the program's user is asked something. */
   suspend(): void;
-  /** Waits for a turn again. */
+  /** Waits for a slot again. */
   resume(signal: AbortSignal): Promise<void>;
   /** Hands the guest back: kept where it belongs to a session and still lives, otherwise ended. */
   release(): void;
@@ -120,7 +120,7 @@ const createSessions = (settings: () => PoolSettings) => {
   };
   const makeRoom = (): void => {
     while (sessions.size > settings().maxSessions) {
-      const key = firstToGo(sessions, ({ isBusy }) => !isBusy);
+      const key = evictionCandidate(sessions, ({ isBusy }) => !isBusy);
       if (key === undefined) return;
       forget(key);
     }
@@ -170,11 +170,11 @@ const createSessions = (settings: () => PoolSettings) => {
   };
 };
 
-/** The turns of programs, or of analyses. */
+/** The slots of programs, or of analyses. */
 export const createProgramQueue = (settings: () => Pick<PoolSettings, "maxPrograms">): BoundedQueue =>
   createBoundedQueue(() => {
     const { maxPrograms } = settings();
-    // One more than anybody can hold: whoever takes all that is theirs leaves one to the others.
+    // One more than a single principal can hold, so that one is always left to the others.
     return { maxRunning: maxPrograms + 1, maxRunningEach: maxPrograms, maxWaiting: MAX_WAITING };
   }, tooMany);
 
@@ -198,8 +198,8 @@ export const createPool = ({ settings, queue, spareMs = SPARE_MS }: PoolParts) =
   return {
     lease: async (request: LeaseRequest): Promise<Lease> => {
       const { runner, principal, signal, onWait } = request;
-      const turn = createTurn(queue, principal);
-      await turn.take(signal, () => onWait("waiting until other programs have ended (max_programs)"));
+      const slot = createProgramSlot(queue, principal);
+      await slot.take(signal, () => onWait("waiting until other programs have ended (max_programs)"));
       try {
         signal.throwIfAborted();
         if (isClosed) throw new LlmcError("unavailable", "The server is ending.");
@@ -208,21 +208,21 @@ export const createPool = ({ settings, queue, spareMs = SPARE_MS }: PoolParts) =
         return {
           guest,
           wasKept,
-          suspend: turn.give,
-          resume: turn.take,
+          suspend: slot.give,
+          resume: slot.take,
           release: () => {
             if (!running.delete(guest)) return;
-            turn.close();
+            slot.close();
             // The next program starts when this one's memory is free again.
             const freed = key === undefined ? end(guest) : sessions.release(key);
-            void Promise.resolve(freed).finally(turn.give);
+            void Promise.resolve(freed).finally(slot.give);
             setTimeout(() => {
               if (!isClosed) spares.prepare(runner);
             }, PREPARE_MS).unref();
           },
         };
       } catch (thrown) {
-        turn.give();
+        slot.give();
         throw thrown;
       }
     },

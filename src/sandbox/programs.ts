@@ -18,7 +18,7 @@ export interface ProgramRequest {
   readonly session: string | undefined;
 }
 
-/** Whose program it is: sessions and suspended programs belong to the owner, turns to the principal. */
+/** Whose program it is: sessions and suspended programs belong to the owner, slots to the principal. */
 export interface ProgramOwner {
   readonly owner: string;
   readonly principal: string;
@@ -37,7 +37,7 @@ export interface ProgramSettings extends PoolSettings {
 
 /** What runs programs of models. */
 export interface Programs {
-  /** Waits for a turn and an interpreter, then starts the program. */
+  /** Waits for a slot and an interpreter, then starts the program. */
   start(
     request: ProgramRequest,
     owner: ProgramOwner,
@@ -66,7 +66,7 @@ const MIB = 1024 * 1024;
 const MAX_RESULT_BYTES = 4 * MIB;
 const MAX_FILE_BYTES = 8 * MIB;
 /**
- * Processes that wait for a user: they hold memory, but no turn. The principal that has the most loses its oldest
+ * Processes that wait for a user: they hold memory, but no slot. The principal that has the most loses its oldest
  * one.
  */
 const MAX_SUSPENDED = 8;

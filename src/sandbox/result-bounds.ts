@@ -6,7 +6,7 @@ const QUOTE = 34;
 const OPENING = new Set([91, 123]);
 const CLOSING = new Set([93, 125]);
 
-/** Of everything in a result: each takes some twenty times its text where it is read, in a process with a small heap. */
+/** A value takes some twenty times its text once it is parsed, in a process with a small heap. */
 export const MAX_RESULT_VALUES = 200_000;
 
 const COMMA = 44;
@@ -18,7 +18,10 @@ interface JsonBounds {
 
 const RESULT_BOUNDS: JsonBounds = { maxDepth: MAX_RESULT_DEPTH, maxValues: MAX_RESULT_VALUES };
 
-/** Whether JSON is nested deeper, or has more values, than whoever parses it can take. It is only counted, so nothing is built. Throws where a string does not end. */
+/**
+ * Whether JSON is nested too deeply, or has too many values, for those who parse it later. Only counts, and builds nothing.
+ * Throws if a string is not terminated.
+ */
 export const isTooComplex = (json: string, { maxDepth, maxValues } = RESULT_BOUNDS): boolean => {
   let depth = 0;
   let values = 1;
@@ -36,7 +39,7 @@ export const isTooComplex = (json: string, { maxDepth, maxValues } = RESULT_BOUN
   return false;
 };
 
-/** What the program is told whose result nobody could read; its interpreter and its variables stay. */
+/** The error of a program whose result nobody could read; its interpreter and its variables are kept. */
 export const TOO_COMPLEX: ProgramError = {
   name: "RangeError",
   message: `The result is nested deeper than ${MAX_RESULT_DEPTH} levels, or has more than ${MAX_RESULT_VALUES} values: return less, or write it to a file of the ephemeral workspace.`,

@@ -68,6 +68,8 @@ interface Texts {
   readonly result: string;
   readonly failing: string;
   readonly broken: string;
+  /** An error that fails itself when it is shown; in Python, without the streams that were there before. */
+  readonly unshown: string;
   readonly calling: string;
   readonly catching: string;
   readonly uncaught: string;
@@ -90,6 +92,7 @@ const JAVASCRIPT: Texts = {
   result: "const a = inputs.n; await null; [a + 1, 'x', null]",
   failing: "1;\n\n  throw new TypeError('no')",
   broken: "let a = 1;\nlet = =",
+  unshown: "throw Object.defineProperty(new Error('x'), 'message', { get() { throw this } })",
   calling: "(await tools.echo({ a: [1, 'é'] })).a",
   catching:
     "try { await tools.fail({}) } catch (e) { [e instanceof ToolError, e.code, e.message, e.retryable] }",
@@ -113,6 +116,8 @@ const PYTHON: Texts = {
   result: "a = inputs['n']\n[a + 1, 'x', None]",
   failing: "1\n\nraise TypeError('no')",
   broken: "a = 1\nlet = =",
+  unshown:
+    "import sys\nsys.stdout = sys.stderr = None\nclass E(Exception):\n  def __str__(self): raise self\nraise E()",
   calling: "(await tools.echo(a=[1, 'é']))['a']",
   catching:
     "try:\n  await tools.fail()\nexcept ToolError as e:\n  r = [isinstance(e, Exception), e.code, e.message, e.retryable]\nr",
@@ -215,6 +220,15 @@ describe.each(RUNNERS)("REQ-E4 REQ-T5 the contract of runners: %s", (_name, runn
     expect((await run(texts.file)).files).toEqual([
       { name: "out.txt", content: "text", encoding: "utf8", bytes: 4 },
     ]);
+  });
+
+  test("FAIL-G2 an error that cannot be shown is one of the program, and its interpreter goes on", async () => {
+    const guest = runner.start();
+    onTestFinished(async () => (await guest).kill());
+    await run(texts.remember, {}, guest);
+    const { error } = await run(texts.unshown, { timeoutMs: 5000 }, guest);
+    expect(error).toMatchObject({ message: "an error that cannot be shown" });
+    expect((await run(texts.recall, {}, guest)).result).toBe("8");
   });
 
   test("REQ-T5 names may be declared again, as in a REPL", async () => {

@@ -1,14 +1,14 @@
 import type { LlmcError } from "../base/error.ts";
-import { firstToGo } from "./first-to-go.ts";
+import { evictionCandidate } from "./eviction-candidate.ts";
 
 /** Something that runs on between two calls, because its client or its user is asked meanwhile. */
 export interface SuspendedWork {
   readonly id: string;
   /** Whoever may take it up again. */
   readonly owner: string;
-  /** Of whom at most so many are kept. */
+  /** Only so many of each principal are kept. */
   readonly principal: string;
-  /** The request that started it: it goes on with the same one only. */
+  /** The request that started it: only the same request may resume it. */
   readonly request: string;
   stop(reason: unknown): void;
 }
@@ -32,7 +32,9 @@ interface Entry<T> {
   readonly forget: () => void;
 }
 
-/** Each belongs to its owner and is taken up once; it ends if nobody does, or when its caller gives it up. */
+/**
+ * Each belongs to its owner and is resumed at most once; it ends if nobody resumes it, or when its caller gives it up.
+ */
 export const createSuspended = <T extends SuspendedWork>(parts: SuspendedParts) => {
   const entries = new Map<string, Entry<T>>();
 
@@ -50,7 +52,7 @@ export const createSuspended = <T extends SuspendedWork>(parts: SuspendedParts) 
     const { each, inAll } = parts.max;
     const own = [...entries].filter(([, entry]) => entry.principal === principal);
     const first = own.length > each ? own[0]?.[0] : undefined;
-    const evicted = first ?? (entries.size > inAll ? firstToGo(entries) : undefined);
+    const evicted = first ?? (entries.size > inAll ? evictionCandidate(entries) : undefined);
     if (evicted !== undefined) end(evicted, parts.expired);
   };
 

@@ -49,6 +49,16 @@ describe("REQ-R5 questions about a file", () => {
 });
 
 describe("REQ-R5 lineage", () => {
+  test("a call is as sure as the surest of its lines", async () => {
+    const graph = await graphOf({
+      "a.ts": "export function f() {}\nexport const g = { f };\n",
+      "b.ts": 'import { f, g } from "./a";\nexport const go = () => {\n  g.f();\n  f();\n};\n',
+    });
+    expect(graph.lineage("go", { direction: "callees" }).edges).toMatchObject([
+      { lines: [3, 4], confidence: 1 },
+    ]);
+  });
+
   test("callers, callees and both, by depth; a cycle ends", async () => {
     const graph = await graphOf(CYCLE);
     expect(names(graph.lineage("a", { direction: "callees", depth: 1 }).nodes)).toEqual(["a 0", "b 1"]);

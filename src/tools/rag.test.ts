@@ -381,6 +381,16 @@ describe("plans", () => {
     expect(poor.data.confidence).toBeLessThan(good.data.confidence);
   });
 
+  test("REQ-R7 a plan of a question with many names is as sure as they are there", async () => {
+    const names = Array.from("abcdefghijklmnop", (letter) => `open${letter.toUpperCase()}Store`);
+    const app = await openTestApp({
+      config: '[mcp]\nmode = "classic"',
+      files: { "all.ts": names.map((name) => `export const ${name} = () => 1;`).join("\n") },
+    });
+    const found = await app.text("rag_plan", { query: names.join(" ") });
+    expect(found.split("\n").at(-1)).toBe("[confidence 1]");
+  });
+
   test("REQ-R7 of a bug report, a plan has one line per file with the reason for it", async () => {
     const app = shared();
     const query = `Saving fails for an empty record

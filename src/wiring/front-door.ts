@@ -1,9 +1,9 @@
 import { acceptInherited } from "../host/net/link-sockets.ts";
 import { newId } from "../host/os/lazy-builtins.ts";
+import { createCoreAvailability } from "../link/core-availability.ts";
 import { createCoreConnections } from "../link/core-connections.ts";
 import { createFrontEvents } from "../link/front-events.ts";
 import { createFrontLog } from "../link/front-log.ts";
-import { createGate } from "../link/gate.ts";
 import { LinkBroken } from "../link/link-broken.ts";
 import { createLinkClient, type LinkClient } from "../link/link-client.ts";
 import type { FrontHello, RelayRecord } from "../link/relay-records.ts";
@@ -34,37 +34,41 @@ const openLink = ({ token, listener }: FrontHello) => {
 const RETRY_MS = 50;
 
 /** Agrees with each core on how to speak to it, before anything else is asked of it. */
-const createMeeting = (link: LinkClient, gate: ReturnType<typeof createGate>, { send }: RecordWriter) => {
+const createHandshake = (
+  link: LinkClient,
+  availability: ReturnType<typeof createCoreAvailability>,
+  { send }: RecordWriter,
+) => {
   let expected: number | undefined;
-  const meet = async (generation: number): Promise<void> => {
+  const greet = async (generation: number): Promise<void> => {
     try {
       await link.greet();
     } catch (thrown) {
       if (expected !== generation) return;
-      if (thrown instanceof LinkBroken) setTimeout(() => void meet(generation), RETRY_MS);
+      if (thrown instanceof LinkBroken) setTimeout(() => void greet(generation), RETRY_MS);
       else await send("F", []);
       return;
     }
     if (expected !== generation) return;
-    gate.up(generation);
+    availability.up(generation);
     await send("O", [generation]);
   };
   return {
     up: (generation: number): void => {
       if (expected === generation) return;
       expected = generation;
-      void meet(generation);
+      void greet(generation);
     },
     down: (): void => {
       expected = undefined;
-      gate.down();
+      availability.down();
     },
   };
 };
 
 /** Everything of a front, once it knows who it is. */
 const openDoor = (hello: FrontHello, writer: RecordWriter) => {
-  const gate = createGate();
+  const availability = createCoreAvailability();
   const { link, close } = openLink(hello);
   const asked = new Set<number>();
   const log = createFrontLog(link);
@@ -72,7 +76,7 @@ const openDoor = (hello: FrontHello, writer: RecordWriter) => {
     link: () => link,
     seen: () => hello.seen,
     onSeen: (text) => void writer.send("V", [text]),
-    isCurrent: gate.isCurrent,
+    isCurrent: availability.isCurrent,
   });
   const transport = new RelayTransport({
     front: hello.front,
@@ -85,9 +89,9 @@ const openDoor = (hello: FrontHello, writer: RecordWriter) => {
     snapshot: events.snapshot,
     reachable: async () => {
       await writer.room();
-      await gate.reachable();
+      await availability.reachable();
     },
-    onBroken: gate.broken,
+    onBroken: availability.broken,
     generationOf: (n) => transport.generationOf(n),
     isRepeated: (n) => transport.isRepeated(n),
     onAsked: (n) => void asked.add(n),
@@ -98,7 +102,7 @@ const openDoor = (hello: FrontHello, writer: RecordWriter) => {
     onListChanged: events.onListChanged,
     onResourceUpdated: events.onResourceUpdated,
   });
-  gate.onUp((generation) => void events.run(generation));
+  availability.onUp((generation) => void events.run(generation));
   const door = serveConnection(
     {
       core,
@@ -111,7 +115,7 @@ const openDoor = (hello: FrontHello, writer: RecordWriter) => {
     () => hello.session,
     events.known,
   );
-  return { core: createMeeting(link, gate, writer), events, transport, door, log, close };
+  return { core: createHandshake(link, availability, writer), events, transport, door, log, close };
 };
 
 /** The part of a front that speaks the whole protocol, with the MCP library. */

@@ -18,7 +18,7 @@ import type { ReadContext, Rlm, RlmAnswer, RlmCall, RlmQuery } from "../rlm/port
 import type { QueryReport, RlmSettings } from "../rlm/query.ts";
 import type { SamplingClient } from "../rlm/sampling.ts";
 import type { Interpreters } from "../sandbox/interpreters.ts";
-import type { Turns } from "../sandbox/turn.ts";
+import type { AnalysisSlots } from "../sandbox/slots.ts";
 import { QuestionsAsked } from "../tools/contract.ts";
 import { type CassetteModels, openCassette } from "./cassette-wiring.ts";
 import { modelSettingsOf } from "./model-settings.ts";
@@ -162,9 +162,9 @@ const queryPartsOf = (
   { openRecorded, cache, countTokens }: Rooms,
   { models, sessionIdOf }: Pick<CassetteModels, "models" | "sessionIdOf">,
   call: RlmCall<Caller>,
-  turns: Turns,
+  slots: AnalysisSlots,
 ) => ({
-  turns,
+  slots,
   settings: rlmSettingsOf(parts.config()),
   sessionIdOf,
   open: async (name: string) => {
@@ -191,7 +191,7 @@ const answerQuery =
     files: ReadContext,
     call: RlmCall<Caller>,
     client: SamplingClient,
-    turns: Turns,
+    slots: AnalysisSlots,
   ): Promise<RlmAnswer> => {
     const { config, now } = parts;
     const loaded = await rooms();
@@ -203,7 +203,7 @@ const answerQuery =
       const offered = withClient(loaded.models, client, call, settings);
       const cassette = await openCassette(offered, parts, call.correlationId, settings);
       const answer = await loaded
-        .runQuery(query, files, queryPartsOf(parts, loaded, cassette, call, turns), (next) => {
+        .runQuery(query, files, queryPartsOf(parts, loaded, cassette, call, slots), (next) => {
           report = next;
         })
         .finally(() => (report.end === undefined ? undefined : cassette.finish(report.end.trajectory)));
@@ -249,7 +249,7 @@ const summarizeTexts =
 
 /** The engine behind `rlm_query`; its rooms are loaded when the first analysis begins. */
 const createRlmEngine = (parts: RlmParts): Rlm<Caller> => {
-  const { turnsOf } = parts.interpreters;
+  const { slotsOf } = parts.interpreters;
   let loading: Promise<Rooms> | undefined;
   const rooms = (): Promise<Rooms> => {
     loading ??= loadRooms(parts).catch((thrown: unknown) => {
@@ -259,13 +259,13 @@ const createRlmEngine = (parts: RlmParts): Rlm<Caller> => {
     return loading;
   };
   return {
-    ...sampledQueries(answerQuery(parts, rooms), turnsOf),
+    ...sampledQueries(answerQuery(parts, rooms), slotsOf),
     summarize: summarizeTexts(parts, rooms),
     estimate: async (query, files, call) => {
       const loaded = await rooms();
       const unrecorded = { models: loaded.models, sessionIdOf: newId };
-      const turns = turnsOf(call.caller.principal);
-      return loaded.estimateQuery(query, files, queryPartsOf(parts, loaded, unrecorded, call, turns));
+      const slots = slotsOf(call.caller.principal);
+      return loaded.estimateQuery(query, files, queryPartsOf(parts, loaded, unrecorded, call, slots));
     },
   };
 };

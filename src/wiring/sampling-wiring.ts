@@ -10,7 +10,7 @@ import { decideUnknownEgress } from "../policy/egress.ts";
 import type { ReadContext, RlmAnswer, RlmCall, RlmQuery } from "../rlm/port.ts";
 import { createWaitingAnalyses, type RunningAnalysis, runStep } from "../rlm/running-analyses.ts";
 import { SamplingClient } from "../rlm/sampling.ts";
-import type { Turns } from "../sandbox/turn.ts";
+import type { AnalysisSlots } from "../sandbox/slots.ts";
 
 /** In the state that a client brings back with the answers of its model. */
 const ANALYSIS = "analysis";
@@ -66,18 +66,18 @@ type AnswerQuery = (
   files: ReadContext,
   call: RlmCall<Caller>,
   client: SamplingClient,
-  turns: Turns,
+  slots: AnalysisSlots,
 ) => Promise<RlmAnswer>;
 
 /** Queries whose analysis goes on between calls, while the client's model is asked; most end with their first call. */
-export const sampledQueries = (answerQuery: AnswerQuery, turnsOf: (principal: string) => Turns) => {
+export const sampledQueries = (answerQuery: AnswerQuery, slotsOf: (principal: string) => AnalysisSlots) => {
   const waiting = createWaitingAnalyses();
 
   const start = (query: RlmQuery, files: ReadContext, call: RlmCall<Caller>): RunningAnalysis => {
     const client = new SamplingClient();
     const controller = new AbortController();
-    const turns = turnsOf(call.caller.principal);
-    const done = answerQuery(query, files, { ...call, signal: controller.signal }, client, turns);
+    const slots = slotsOf(call.caller.principal);
+    const done = answerQuery(query, files, { ...call, signal: controller.signal }, client, slots);
     // Between two calls nobody waits for it.
     done.catch(() => {});
     return {
@@ -87,7 +87,7 @@ export const sampledQueries = (answerQuery: AnswerQuery, turnsOf: (principal: st
       request: JSON.stringify(query),
       stop: (reason) => controller.abort(reason),
       client,
-      turns,
+      slots,
       done,
     };
   };

@@ -10,7 +10,7 @@ import { PageText } from "./page-text.ts";
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** UTF-8 and markup: what a document of so many characters may be at most. */
+/** A document has at most this many bytes, UTF-8 and markup included, for each character of text. */
 const BYTES_PER_CHAR = 8;
 
 /** Elements whose content is not the document's text: the same text again, or what was deleted. */

@@ -40,7 +40,7 @@ class PageReader {
       this.#skipped++;
       return;
     }
-    if (this.#inMain > 0 || name === this.#main || attributes["role"] === this.#main) this.#inMain++;
+    if (this.#inMain > 0 || this.#isMain(name, attributes)) this.#inMain++;
     const id = attributes["id"] ?? (name === "a" ? attributes["name"] : undefined);
     if (HEADING.test(name)) this.#openHeading(Number(name[1]), id);
     else {
@@ -79,6 +79,10 @@ class PageReader {
       return true;
     }
     return (this.#main === undefined ? AROUND : AROUND_IN_MAIN).has(name);
+  }
+
+  #isMain(name: string, { role }: Attributes): boolean {
+    return this.#main !== undefined && (name === this.#main || role === this.#main);
   }
 
   #noteId(id: string): void {

@@ -74,7 +74,7 @@ const failureOf = (thrown: unknown): DocumentFailure => {
 
 export const parsePdf: BinaryParser = async ({ bytes, list, limits }) => {
   const library = await loadLibrary();
-  // It takes the bytes away from whoever gives them.
+  // The library takes the buffer over, so it gets a copy.
   const task = library.getDocument({ data: new Uint8Array(bytes), ...SAFE });
   const warnings: string[] = [];
   try {

@@ -36,7 +36,7 @@ const SLACK_BYTES = 1024 * 1024;
 const maxAnswerBytes = ({ maxChars, maxSections }: ReadLimits): number =>
   maxChars * BYTES_PER_CHAR + maxSections * BYTES_PER_SECTION + SLACK_BYTES;
 
-/** The heap of V8, so that a document that needs too much ends the process and not the machine's patience. */
+/** Share of the memory for V8's heap, so that V8 itself ends the process of a document that needs too much. */
 const HEAP_SHARE = 0.7;
 
 const unconfinable = (cause: unknown): LlmcError =>
@@ -147,7 +147,7 @@ export const startReader = async (settings: ReaderSettings): Promise<Reader> => 
     try {
       readFrames(chunk);
     } catch {
-      endFor(new LlmcError("invalid_args", "The document made the program that reads it send nonsense."));
+      endFor(new LlmcError("invalid_args", "The document made its reader send an invalid answer."));
     }
   });
   // That it has ended is reported below.

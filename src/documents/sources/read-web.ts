@@ -10,7 +10,7 @@ import { isSitemap, MAX_SITEMAP_BYTES, readSitemap, type Sitemap } from "./sitem
 const MAX_DEPTH = 2;
 const MAX_SITEMAPS = 1000;
 
-/** The last part of the path; as it is, where it is not encoded in UTF-8. */
+/** The last part of the path, decoded if it is encoded UTF-8. */
 const nameOf = (url: string): string => {
   const { pathname, hostname } = new URL(url);
   const last = posix.basename(pathname);
@@ -57,7 +57,7 @@ const leftOut = (address: string): SourceItem => ({
 
 type Get = (url: string, maxBytes: number) => Promise<Download>;
 
-/** The pages that a sitemap names, also through an index. What cannot be listed is handed over as a failure. */
+/** The pages that a sitemap names, also through an index. What cannot be listed is yielded as a failure. */
 async function* pagesOf(
   first: Download,
   get: Get,

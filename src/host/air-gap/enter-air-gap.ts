@@ -13,7 +13,7 @@ export interface AirGapProgram {
   readonly argv: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** As for `spawn`. A socket of the machine's network would be a way out, whoever opened it. */
+  /** As for `spawn`. An open socket of the machine's network would be a way out, no matter who opened it. */
   readonly stdio: Exclude<StdioOptions, string>;
   /** Folders below those that are hidden which stay visible: where our own sockets are. */
   readonly visible?: readonly string[];
@@ -142,9 +142,8 @@ const refuseSocket = (): LlmcError =>
   });
 
 /**
- * Runs a program with the machine's files but without its network: there is a loopback of its own, and no packet leaves.
- * What the program writes is no matter of this: a file that somebody else obeys
- * later, outside, is what the rules about writing are for.
+ * Runs a program with the machine's files but without its network: it has a loopback of its own, and no packet leaves.
+ * What the program writes is not restricted here: other rules keep it from writing files that programs outside obey.
  */
 export const enterAirGap = async (
   program: AirGapProgram,

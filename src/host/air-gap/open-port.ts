@@ -16,7 +16,7 @@ const ARRIVING = 64;
 /** A server that is not there yet, or too busy to take more, is waited for by the kernel's queue. */
 const BACKLOG = 511;
 
-/** Passes a connection on: who it is, and, once it is taken, all that is sent, as it is. */
+/** Passes a connection on: first the address of its client, then, once it is accepted, all bytes unchanged. */
 const passOn = (client: Socket, path: string, secret: string): void => {
   const inside = createConnection({ path, allowHalfOpen: true });
   const end = (): void => {

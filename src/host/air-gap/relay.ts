@@ -39,8 +39,8 @@ const relayTo = (addresses: readonly string[], port: number): Server =>
   });
 
 /**
- * Outside of the air gap: connects whoever comes to a backend's Unix socket to that backend's address and port, and to
- * nothing else. What is sent is passed on as it is.
+ * Outside of the air gap: connects each client of a backend's Unix socket to that backend's address and port, and to
+ * nothing else. Bytes are passed on unchanged.
  */
 export const openRelay = async (backends: readonly Backend[]): Promise<Relay> => {
   // All are judged before anything is opened.

@@ -31,7 +31,7 @@ const isOpen = (descriptor: number): boolean => {
   }
 };
 
-/** At a terminal, an interrupt reaches everything that runs there by itself. */
+/** A terminal sends an interrupt to every process in its foreground; only elsewhere it has to be forwarded. */
 const forwardSignals = (pid: number): void => {
   const forward = (signal: NodeJS.Signals) => (): void => {
     try {
@@ -51,7 +51,7 @@ const exitCodeOf = async ({ gone }: AirGapped): Promise<number> => {
   return signal === null ? (code ?? 1) : 128 + constants.signals[signal];
 };
 
-/** Gives the socket inside its name outside. Where another server has the name, this one goes on without. */
+/** Links the inner socket to its name outside. If another server has that name, this one goes on without it. */
 const nameInvokeSocket = async (
   path: string | undefined,
   folder: string,

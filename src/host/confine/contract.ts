@@ -32,7 +32,10 @@ export interface ConfinedLimits {
   readonly memoryMb: number;
   /** Of one CPU: 0.5 is half of one. */
   readonly cpuShare: number;
-  /** Threads at once: Node itself has about ten. Exact in a control group; else so many beyond those of the machine. */
+  /**
+   * Threads at once: Node itself has about ten. Exact in a control group; otherwise added to those that the user already
+   * has.
+   */
   readonly threads?: number;
   /** Descriptors at once, those of connections included. */
   readonly descriptors?: number;

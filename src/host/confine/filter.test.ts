@@ -66,7 +66,7 @@ describe.each(MACHINES)("FAIL-H1 the filter of a confined program on %s", (arch,
     }
     const byArguments = [...JUDGED, "shutdown", "dup3"];
     for (const { call } of attempted) {
-      const number = numberOf(call, column);
+      const number = numberOf(call, arch);
       const name = String(call);
       if (number < 0 || (byArguments.includes(name) && name !== "mkdirat")) continue;
       // Node keeps its compile cache where the folder exists and cannot be made, and gives it up at any other error.

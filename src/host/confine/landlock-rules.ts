@@ -1,17 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
-import { MACHINES } from "../os/bpf.ts";
-import { SYSTEM_CALLS } from "../os/system-calls.ts";
+import { EXECUTE, LANDLOCK_VERSION, READ_DIR, READ_FILE } from "../os/kernel-abi.ts";
+import { callNumber } from "../os/system-calls.ts";
 import type { LandlockRule } from "./launcher.ts";
 import { isFolder, type ResolvedProgram } from "./node-arguments.ts";
 import type { ExecutableFiles } from "./node-files.ts";
 import { inProgramFile } from "./program-file.ts";
 import { argumentAt, buildProgram, hasMachineCode, type SystemCall } from "./system-call-program.ts";
-
-/** Bits of the kernel's landlock.h. */
-const EXECUTE = 1 << 0;
-const READ_FILE = 1 << 2;
-const READ_DIR = 1 << 3;
 
 /** OpenSSL reads a configuration and ends the process where it may not: it gets an empty one. */
 export const EMPTY_FILE = "/dev/null";
@@ -28,7 +23,6 @@ export const landlockRules = (
   ...readable.map((path) => ({ path, rights: isFolder(path) ? READ_FILE | READ_DIR : READ_FILE })),
 ];
 
-const VERSION_FLAG = 1;
 const LAUNCHER_FAILED = 126;
 
 /** What this machine needs for Landlock: the kernel's version of it, and a folder in which programs may be started. */
@@ -38,12 +32,11 @@ export interface LandlockSupport {
 }
 
 const versionProgram = (): Buffer => {
-  const column = MACHINES[process.arch]?.column ?? 0;
-  const exit: SystemCall = { step: "exit", number: SYSTEM_CALLS.exit_group[column], args: [0] };
+  const exit: SystemCall = { step: "exit", number: callNumber("exit_group"), args: [0] };
   const ask: SystemCall = {
     step: "landlock",
-    number: SYSTEM_CALLS.landlock_create_ruleset[column],
-    args: [0, 0, VERSION_FLAG],
+    number: callNumber("landlock_create_ruleset"),
+    args: [0, 0, LANDLOCK_VERSION],
     result: { into: exit, at: argumentAt(0) },
   };
   return buildProgram([ask, exit], 2);

@@ -1,5 +1,30 @@
-import { MACHINES } from "../os/bpf.ts";
-import { type CallName, SYSTEM_CALLS } from "../os/system-calls.ts";
+import {
+  ALL_NETWORK,
+  ALL_SCOPES,
+  CAPABILITIES,
+  capabilityHeader,
+  FILTER_ADDRESS_AT,
+  filterHeader,
+  handledRights,
+  limitPair,
+  noCapabilities,
+  PR_CAP_AMBIENT,
+  PR_CAP_AMBIENT_CLEAR_ALL,
+  PR_CAPBSET_DROP,
+  PR_SET_NO_NEW_PRIVS,
+  PR_SET_PDEATHSIG,
+  pathRule,
+  RLIMIT_CORE,
+  RLIMIT_DATA,
+  RLIMIT_NOFILE,
+  RLIMIT_NPROC,
+  RULE_DESCRIPTOR_AT,
+  RULE_PATH_BENEATH,
+  rulesetAttributes,
+  SECCOMP_SET_MODE_FILTER,
+  SIGKILL,
+} from "../os/kernel-abi.ts";
+import { type CallName, callNumber } from "../os/system-calls.ts";
 import { confinedFilter } from "./filter.ts";
 import { argumentAt, type Datum, type SystemCall, text, textList } from "./system-call-program.ts";
 
@@ -40,18 +65,6 @@ const O_PATH = 0o10000000;
 const AT_EMPTY_PATH = 0x1000;
 const F_SETFD = 2;
 const FD_CLOEXEC = 1;
-const SIGKILL = 9;
-const PR_SET_PDEATHSIG = 1;
-const PR_CAPBSET_DROP = 24;
-const PR_SET_NO_NEW_PRIVS = 38;
-const PR_CAP_AMBIENT = 47;
-const PR_CAP_AMBIENT_CLEAR_ALL = 4;
-const RLIMIT_DATA = 2;
-const RLIMIT_CORE = 4;
-const RLIMIT_NPROC = 6;
-const RLIMIT_NOFILE = 7;
-const RULE_PATH_BENEATH = 1;
-const SET_MODE_FILTER = 1;
 
 type Call = (
   step: string,
@@ -60,10 +73,9 @@ type Call = (
   more?: Pick<SystemCall, "result" | "isOptional">,
 ) => SystemCall;
 
-const callsOf = (arch: string): Call => {
-  const column = MACHINES[arch]?.column ?? 0;
-  return (step, name, args, more = {}) => ({ step, number: SYSTEM_CALLS[name][column], args, ...more });
-};
+const callsOf =
+  (arch: string): Call =>
+  (step, name, args, more = {}) => ({ step, number: callNumber(name, arch), args, ...more });
 
 const openAs = (call: Call, step: string, path: string, descriptor: number): readonly SystemCall[] => {
   const copy = call(step, "dup3", [0, descriptor, O_CLOEXEC]);
@@ -71,52 +83,47 @@ const openAs = (call: Call, step: string, path: string, descriptor: number): rea
   return [call(step, "openat", [AT_FDCWD, text(path), O_CLOEXEC, 0], { result }), copy];
 };
 
-const limit = (call: Call, resource: number, value: number): SystemCall => {
-  const pair = Buffer.alloc(16);
-  pair.writeBigUInt64LE(BigInt(value), 0);
-  pair.writeBigUInt64LE(BigInt(value), 8);
-  return call("setrlimit", "prlimit64", [0, resource, { bytes: pair }, 0]);
-};
+const limit = (call: Call, resource: number, value: number): SystemCall =>
+  call("setrlimit", "prlimit64", [0, resource, { bytes: limitPair(BigInt(value)) }, 0]);
 
 /** For root: its identity stays, its powers go, and no program that it starts gets them back. */
 const dropCapabilities = (call: Call): readonly SystemCall[] => {
-  const header = Buffer.alloc(8);
-  header.writeUInt32LE(0x20080522, 0);
   const optional = { isOptional: true };
   return [
-    ...Array.from({ length: 64 }, (_, capability) =>
+    ...Array.from({ length: CAPABILITIES }, (_, capability) =>
       call("bounding set", "prctl", [PR_CAPBSET_DROP, capability, 0, 0, 0], optional),
     ),
     call("ambient set", "prctl", [PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0], optional),
-    call("capset", "capset", [{ bytes: header }, { bytes: Buffer.alloc(24) }]),
+    call("capset", "capset", [{ bytes: capabilityHeader() }, { bytes: noCapabilities() }]),
   ];
 };
-
-/** All rights on files that this kernel can take away. */
-const handledRights = (abi: number): number => 2 ** (abi >= 5 ? 16 : abi >= 3 ? 15 : abi >= 2 ? 14 : 13) - 1;
 
 const makeRuleset = (
   call: Call,
   { abi, rules }: NonNullable<LaunchPlan["landlock"]>,
   descriptor: number,
 ): readonly SystemCall[] => {
-  const attributes = Buffer.alloc(24);
-  attributes.writeBigUInt64LE(BigInt(handledRights(abi)), 0);
-  attributes.writeBigUInt64LE(0b11n, 8);
-  attributes.writeBigUInt64LE(0b11n, 16);
-  const size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
+  const attributes = rulesetAttributes(abi, {
+    files: handledRights(abi),
+    network: ALL_NETWORK,
+    scopes: ALL_SCOPES,
+  });
   const copy = call("ruleset", "dup3", [0, descriptor, O_CLOEXEC]);
   return [
-    call("landlock_create_ruleset", "landlock_create_ruleset", [{ bytes: attributes }, size, 0], {
-      result: { into: copy, at: argumentAt(0) },
-    }),
+    call(
+      "landlock_create_ruleset",
+      "landlock_create_ruleset",
+      [{ bytes: attributes }, attributes.length, 0],
+      {
+        result: { into: copy, at: argumentAt(0) },
+      },
+    ),
     copy,
     ...rules.flatMap(({ path, rights }) => {
-      const rule: Datum = { bytes: Buffer.alloc(12) };
-      rule.bytes.writeBigUInt64LE(BigInt(rights), 0);
+      const rule: Datum = { bytes: pathRule(rights) };
       return [
         call(`open ${path}`, "openat", [AT_FDCWD, text(path), O_PATH | O_CLOEXEC, 0], {
-          result: { into: rule, at: 8 },
+          result: { into: rule, at: RULE_DESCRIPTOR_AT },
         }),
         call(`rule for ${path}`, "landlock_add_rule", [descriptor, RULE_PATH_BENEATH, rule, 0]),
       ];
@@ -128,11 +135,13 @@ const installFilter = (call: Call, plan: LaunchPlan, arch: string): readonly Sys
   const filter = confinedFilter({ programDescriptor: plan.descriptors }, arch);
   if (filter === undefined) throw new Error(`There is no filter for ${arch}.`);
   const program: Datum = { bytes: filter.program };
-  const header = Buffer.alloc(16);
-  header.writeUInt16LE(filter.program.length / 8, 0);
+  const header: Datum = {
+    bytes: filterHeader(filter.program),
+    pointers: [{ at: FILTER_ADDRESS_AT, to: program }],
+  };
   return [
     ...filter.ownPidAt.map((at) => call("getpid", "getpid", [], { result: { into: program, at } })),
-    call("seccomp", "seccomp", [SET_MODE_FILTER, 0, { bytes: header, pointers: [{ at: 8, to: program }] }]),
+    call("seccomp", "seccomp", [SECCOMP_SET_MODE_FILTER, 0, header]),
   ];
 };
 

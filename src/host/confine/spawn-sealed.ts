@@ -1,7 +1,6 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
-import { MACHINES } from "../os/bpf.ts";
-import { SYSTEM_CALLS } from "../os/system-calls.ts";
+import { callNumber } from "../os/system-calls.ts";
 import { programFolder } from "./landlock-rules.ts";
 import { inProgramFile } from "./program-file.ts";
 import { buildProgram, hasMachineCode, type SystemCall, text, textList } from "./system-call-program.ts";
@@ -29,11 +28,10 @@ const sealedProgram = (
   env: Readonly<Record<string, string>>,
   stdio: Stdio,
 ): Buffer => {
-  const column = MACHINES[process.arch]?.column ?? 0;
   const closing = [...unwantedDescriptors(stdio), stdio.length].map(
     (descriptor): SystemCall => ({
       step: "close",
-      number: SYSTEM_CALLS.close[column],
+      number: callNumber("close"),
       args: [descriptor],
       isOptional: true,
     }),
@@ -41,7 +39,7 @@ const sealedProgram = (
   const entries = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const become: SystemCall = {
     step: "execve",
-    number: SYSTEM_CALLS.execve[column],
+    number: callNumber("execve"),
     args: [text(file), textList([file, ...args]), textList(entries)],
   };
   return buildProgram([...closing, become], NOWHERE);

@@ -1,4 +1,4 @@
-import { type CallName, SYSTEM_CALLS } from "./system-calls.ts";
+import { type CallName, MACHINES, SYSTEM_CALLS } from "./system-calls.ts";
 
 /** Seccomp filters are programs of the classic BPF machine: one accumulator, forward jumps, a verdict at the end. */
 export type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, k: number];
@@ -25,12 +25,6 @@ const ARCH_OFFSET = 4;
 /** Both machines are little-endian: the low half of an argument comes first. */
 export const argument = (index: number, half: "low" | "high" = "low"): number =>
   16 + 8 * index + (half === "low" ? 0 : 4);
-
-/** By Node's name of the architecture: the kernel's name in a filter, and the column of a table of system calls. */
-export const MACHINES: Readonly<Record<string, { readonly audit: number; readonly column: 0 | 1 }>> = {
-  x64: { audit: 0xc000003e, column: 0 },
-  arm64: { audit: 0xc00000b7, column: 1 },
-};
 
 export const load = (offset: number): Instruction => [LOAD, 0, 0, offset];
 export const mask = (bits: number): Instruction => [AND, 0, 0, bits];

@@ -241,6 +241,15 @@ export const SYSTEM_CALLS = {
 
 export type CallName = keyof typeof SYSTEM_CALLS;
 
+/** By Node's name of the architecture: the kernel's name in a filter, and the column of the table. */
+export const MACHINES: Readonly<Record<string, { readonly audit: number; readonly column: 0 | 1 }>> = {
+  x64: { audit: 0xc000003e, column: 0 },
+  arm64: { audit: 0xc00000b7, column: 1 },
+};
+
+export const callNumber = (name: CallName, arch: string = process.arch): number =>
+  SYSTEM_CALLS[name][MACHINES[arch]?.column ?? 0];
+
 /** The calls of a list of names, separated by blanks. */
 export const callsNamed = (names: string): readonly CallName[] =>
   names

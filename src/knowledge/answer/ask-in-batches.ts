@@ -1,6 +1,6 @@
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 
-/** Collections that are searched at the same time: the indexes of so many may be loaded at once. */
+/** Collections that are searched at the same time, so that at most this many indexes are loaded at once. */
 const BATCH = 8;
 
 export interface AskLimits {
@@ -10,7 +10,7 @@ export interface AskLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Asks one batch after the other; gives fewer results than there are to ask where the time does not suffice for all. */
+/** Asks one batch after the other; returns fewer results than it was given if the time does not suffice for all. */
 export const askInBatches = async <Asked, Result>(
   all: readonly Asked[],
   ask: (one: Asked) => Promise<Result>,

@@ -33,7 +33,7 @@ const loadFlow = async (
   }
 };
 
-/** Reads every file by itself: one that cannot be used is reported and stops no other. */
+/** Reads each file independently: one that cannot be used is reported and does not affect the others. */
 export const loadFlows = async (
   files: readonly FlowFile[],
   parts: LoadParts,

@@ -4,7 +4,7 @@ import type { Claim, Claimed, Generation, Store } from "../store/contract.ts";
 
 /** How often a run shows that it is alive, and reads the claims of the others. */
 const TICK_MS = 1000;
-/** A claim that was not renewed for so many ticks is given up for its holder, which was killed or cut off. */
+/** A claim that was not renewed for so many ticks is dropped: its holder was killed or cut off. */
 const STALE_TICKS = 5;
 
 /** What became of documents that other runs had claimed. */
@@ -58,7 +58,7 @@ export const createDocumentClaims = (store: Store, generation: Generation): Docu
     others = seen;
   };
   let isTicking = false;
-  // A store that does not answer is noticed by whoever adds the next document. While it is slow, time does not count: ticks
+  // That the store does not answer is noticed when the next document is added. While it is slow, time does not count: ticks
   // that ran one right after the other afterwards would give up the claims of runs that had no time to renew them.
   const timer = setInterval(() => {
     if (isTicking) return;

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../../../test/app.ts";
 import { readTestSource, type TestSources, testParser } from "../../../test/knowledge-documents.ts";
-import { LlmcError } from "../../base/error.ts";
+import { LlmcError, toLlmcError } from "../../base/error.ts";
 import type { DocumentParser, SourceItem } from "../../documents/contract.ts";
 import { createPassageEmbedder } from "../search/passage-embedder.ts";
 import type { Store } from "../store/contract.ts";
@@ -182,4 +182,54 @@ test("REQ-K1: names that differ only in an escape are two documents, and nothing
   expect(await add()).toMatchObject({ added: [], changed: [], removed: [], unchanged: 3 });
   const documents = await store.documents(await generationOf(store));
   expect(documents.map(({ uri }) => uri).toSorted()).toEqual(uris);
+});
+
+test("FAIL-D5: a run that is stopped while it waits for another one is cancelled, and no defect", async () => {
+  const { add, parts } = await openParts({ docs: { "a.md": "# A\nThe page a." } });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: parsing, resolve: isParsing } = Promise.withResolvers<void>();
+  const slow: DocumentParser = {
+    parse: async (input, signal) => {
+      isParsing();
+      await released;
+      return testParser.parse(input, signal);
+    },
+  };
+  const first = add({ parser: slow });
+  await parsing;
+  const stop = new AbortController();
+  const request = { collection: "hand", version: "1.0.0", sources: ["docs"], signal: stop.signal };
+  // Called when the run knows of the document, which the other one has.
+  const second = ingest(parts, { ...request, onProgress: () => setTimeout(() => stop.abort(), 50) });
+  expect(toLlmcError(await second.catch((thrown: unknown) => thrown))).toMatchObject({ code: "cancelled" });
+  release();
+  expect((await first).added).toEqual(["docs/a.md"]);
+});
+
+test("REQ-K1 FAIL-F6: a run that could read nothing does not take the version from one that is still reading", async () => {
+  const { parts, store } = await openParts({ docs: { "a.md": "# A\nThe page a." } });
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  const failing: IngestParts["readSource"] = async function* () {
+    begun[0].resolve();
+    await gates[0].promise;
+    yield* [];
+    throw new LlmcError("unavailable", "The source does not answer.");
+  };
+  const slow: IngestParts["readSource"] = async function* (...args) {
+    yield* parts.readSource(...args);
+    begun[1].resolve();
+    await gates[1].promise;
+  };
+  const run = (readSource: IngestParts["readSource"], source: string) =>
+    ingest({ ...parts, readSource }, { collection: "hand", version: "1.0.0", sources: [source] });
+  const first = run(failing, "away");
+  await begun[0].promise;
+  const second = run(slow, "docs");
+  await begun[1].promise;
+  gates[0].resolve();
+  await expect(first).rejects.toMatchObject({ code: "unavailable" });
+  gates[1].resolve();
+  expect((await second).added).toEqual(["docs/a.md"]);
+  expect(await store.documents(await generationOf(store))).toMatchObject([{ uri: "docs/a.md" }]);
 });

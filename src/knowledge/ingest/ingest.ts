@@ -86,6 +86,8 @@ export const ingest = async (parts: IngestParts, request: IngestRequest): Promis
   const compared = generation?.id ?? known?.id ?? from;
   const documents = compared === undefined ? [] : await store.documents(compared);
   try {
+    // A claim on no document: as long as it is renewed, no other run takes the version for unused.
+    await run.claims?.take(`run ${run.claims.holder}`);
     for (const source of request.sources) await ingestSource(run, source, presentOf(documents, source));
   } finally {
     await run.claims?.close();

@@ -135,7 +135,7 @@ export const createArraysBuilder = (passages: number, dimensions: number) => {
     },
     /** Passages of a document come one after the other. */
     add: (passage: IndexedPassage): void => {
-      // More than were counted: the generation is being changed, and whoever reads it finds that out by the size.
+      // More than were counted: the generation is being changed, which its reader notices by the size.
       if (proseCount + codeCount === passages) return;
       const slot = tableOf(passage.kind) === "code" ? passages - ++codeCount : proseCount++;
       if (document !== passage.document) documentCount++;

@@ -14,7 +14,7 @@ export interface Loaded {
 interface Entry {
   readonly generation: Generation;
   readonly loading: Promise<Loaded>;
-  /** Undefined as long as it is being loaded. */
+  /** Undefined while it is being loaded. */
   loaded: Loaded | undefined;
   uses: number;
   usedMs: number;
@@ -193,7 +193,9 @@ const sweep = async (state: State): Promise<void> => {
   for (const id of entries.keys()) await store.hold(id, holder, now() + HOLD_MS);
 };
 
-/** Indexes of generations in memory; each is held in the store as long as it is loaded, so that nobody collects it. */
+/**
+ * Indexes of generations in memory; each is held in the store while it is loaded, so that it is not garbage-collected.
+ */
 export const createLoadedGenerations = (options: LoadedOptions) => {
   const state: State = {
     ...options,

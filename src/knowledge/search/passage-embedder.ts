@@ -69,7 +69,7 @@ export const createPassageEmbedder = (): PassageEmbedder => {
   };
 };
 
-/** What a model is given at once: a few seconds of work, after which a run can be cancelled. */
+/** Passages that a model gets at once: a few seconds of work, after which a run can be cancelled. */
 const BATCH = 32;
 
 /** The passages of prose and of code with a model that is opened, which `close` unloads. */

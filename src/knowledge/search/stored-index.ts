@@ -60,7 +60,7 @@ const readHeader = (text: string, dimensions: number): Header | undefined => {
 const pieceLength = (bytes: number, piece: number): number =>
   Math.min(PIECE_BYTES, bytes - piece * PIECE_BYTES);
 
-/** Undefined where a piece is missing, too long or too short, or the sum is another one. */
+/** Undefined if a piece is missing or has the wrong length, or if the checksum does not match. */
 const readSection = async (
   { indexes }: Store,
   generation: number,
@@ -86,7 +86,7 @@ const readSection = async (
   return hash.digest("hex") === sha256 ? buffer : undefined;
 };
 
-/** The index that was saved, or nothing where there is none, or a damaged one, or one of another format. */
+/** The saved index; undefined if there is none, or if it is damaged or of another format. */
 const readIndex = async (
   store: Store,
   { id, chunks }: Generation,
@@ -158,9 +158,9 @@ const buildIndex = async (
 };
 
 /**
- * The index of a generation: loaded, or else built from its passages, and saved for the next who needs it. Undefined where
- * the generation was removed meanwhile. `builder` names whoever builds, each time another. `onNotSaved` learns why the next
- * start has to build it again.
+ * The index of a generation: loaded, or else built from its passages and saved for the next process that needs it. Undefined
+ * if the generation was removed meanwhile. `builder` identifies this attempt to build it. `onNotSaved` is called with the
+ * reason why the next start has to build it again.
  */
 export const openIndex = async (
   store: Store,

@@ -29,14 +29,19 @@ export function* promote(generation: number): Query<void> {
 
 export function* rollback(name: string): Query<VersionLabel | undefined> {
   const collection = yield* collectionId(name);
-  const history = yield* rows(
-    "SELECT id, generation FROM kb_promotions WHERE collection = ? ORDER BY id DESC LIMIT 2",
+  // One that was promoted twice may follow itself: what was between has been removed.
+  const before = yield* first(
+    `SELECT p.id, p.generation FROM kb_promotions p JOIN kb_collections c ON c.id = p.collection
+     WHERE c.id = ? AND p.generation <> c.active ORDER BY p.id DESC LIMIT 1`,
     collection,
   );
-  const [current, before] = history;
-  if (current === undefined || before === undefined) return undefined;
+  if (before === undefined) return undefined;
   const generation = numberOf(before, "generation");
-  yield* rows("DELETE FROM kb_promotions WHERE id = ?", numberOf(current, "id"));
+  yield* rows(
+    "DELETE FROM kb_promotions WHERE collection = ? AND id > ?",
+    collection,
+    numberOf(before, "id"),
+  );
   yield* rows("UPDATE kb_collections SET active = ? WHERE id = ?", generation, collection);
   yield* bumpRevision();
   return (yield* readGeneration(generation)).version;

@@ -2,7 +2,7 @@ import { checkOpen } from "./collections-queries.ts";
 import type { Claim, Claimed } from "./contract.ts";
 import { first, numberOf, optionalText, type Query, rows, textOf } from "./statements.ts";
 
-/** A claim is the row itself: whoever inserts it has it, so no rows have to be locked or skipped. */
+/** The row itself is the claim: it belongs to the run that inserted it, so no rows have to be locked or skipped. */
 export function* takeClaim(generation: number, key: string, holder: string): Query<Claimed> {
   yield* checkOpen(generation);
   const known = yield* first(

@@ -23,7 +23,7 @@ export function* release(generation: number, holder: string): Query<void> {
   yield* rows("DELETE FROM kb_holds WHERE generation = ? AND holder = ?", generation, holder);
 }
 
-/** Generations that somebody needs, whoever and wherever that is. */
+/** Generations that any process on any machine needs. */
 function* neededGenerations(collection: number, nowMs: number): Query<ReadonlySet<number>> {
   const found = yield* rows(
     `SELECT active AS id FROM kb_collections WHERE id = ? AND active IS NOT NULL

@@ -176,7 +176,7 @@ export interface Removed {
  * documents: one that is missing or damaged is made again. A generation that is opened again loses its own.
  */
 export interface StoredIndexes {
-  /** From now on only this builder's parts count. Does nothing for a generation that is open. */
+  /** From now on, only parts of this builder are accepted. Does nothing for a generation that is open. */
   begin(generation: number, builder: string): Promise<void>;
   add(
     generation: number,
@@ -193,7 +193,7 @@ export interface StoredIndexes {
 /** Whether a run may read a document: the collection has it, another run works on it, or it is this run's now. */
 export type Claimed = "known" | "taken" | "own";
 
-/** A document that a run has taken upon itself. */
+/** A document that one run works on. */
 export interface Claim {
   readonly key: string;
   readonly holder: string;
@@ -215,8 +215,8 @@ export interface StoredClaims {
 }
 
 /**
- * Keeps collections. Every method is one step that happens as a whole or not at all; whoever is killed between two of them
- * leaves a store that opens and can go on. Names are checked by the caller.
+ * Keeps collections. Every method is atomic: a process that is killed between two of them leaves a store that can be opened
+ * and used. Names are checked by the caller.
  */
 export interface Store {
   /** Changes whenever collections, versions or pins may have changed. */
@@ -292,7 +292,5 @@ export interface Store {
   release(generation: number, holder: string): Promise<void>;
   /** Removes generations that nobody needs: not active, not pinned, not held, not among the last `keep` ones. */
   collect(collection: string, keep: number, nowMs: number): Promise<Removed>;
-  /** Bytes on the disk, as far as they are known. */
-  size(): Promise<number>;
   close(): Promise<void>;
 }

@@ -5,7 +5,7 @@ export function* dropIndex(generation: number): Query<void> {
   for (const table of INDEX_TABLES) yield* rows(`DELETE FROM ${table} WHERE generation = ?`, generation);
 }
 
-/** Only of a generation that has all its documents; whoever began before is not heard any more. */
+/** Only for a generation that has all its documents. From now on, parts of earlier builders are ignored. */
 export function* beginIndex(generation: number, builder: string): Query<void> {
   yield* dropIndex(generation);
   yield* rows(

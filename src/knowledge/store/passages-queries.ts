@@ -44,7 +44,7 @@ const within = (range: PassageRange | undefined): { readonly text: string; reado
   return { text: `AND c.${unit === "page" ? "page" : "ordinal"} BETWEEN ? AND ?`, values: [from, to] };
 };
 
-/** The passages of a range in their order, up to the first that goes beyond so many characters, but at least one. */
+/** The passages of a range in their order, at least one, and no more than fit into `maxChars`. */
 export function* readPart(
   generation: number,
   key: string,

@@ -42,16 +42,6 @@ export const createPostgresDriver = (options: PostgresOptions): SqlDriver => {
       await prepared();
       return database.write((query) => drive(query, work));
     },
-    size: async () => {
-      await prepared();
-      const [row] = await database.read((query) =>
-        query(
-          "SELECT sum(pg_total_relation_size(c.oid)) AS bytes FROM pg_class c WHERE c.relname LIKE 'kb\\_%' AND c.relkind = 'r'",
-          [],
-        ),
-      );
-      return Number(row?.["bytes"] ?? 0);
-    },
     close: database.close,
   };
 };

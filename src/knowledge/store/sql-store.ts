@@ -15,7 +15,6 @@ export interface SqlDriver {
   read<T>(work: () => Query<T>): Promise<T>;
   /** All or nothing, as the only writer of what it reads. */
   write<T>(work: () => Query<T>): Promise<T>;
-  size(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -87,7 +86,6 @@ export const createSqlStore = ({ driver, workspace, now }: SqlStoreOptions): Sto
     hold: (generation, holder, untilMs) => write(() => garbage.hold(generation, holder, untilMs)),
     release: (generation, holder) => write(() => garbage.release(generation, holder)),
     collect: (name, keep, nowMs) => write(() => garbage.collect(name, keep, nowMs)),
-    size: driver.size,
     close: driver.close,
   };
 };

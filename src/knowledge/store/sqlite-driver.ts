@@ -23,10 +23,6 @@ export const createSqliteDriver = (options: DatabaseOptions): SqlDriver => {
   return {
     read: async (work) => db.read(() => run(work)),
     write: (work) => db.transactSoon(() => run(work)),
-    size: async () => {
-      const pragma = (name: string): number => Number(db.sql(`PRAGMA ${name}`).get()?.[name]);
-      return pragma("page_count") * pragma("page_size");
-    },
     close: async () => db.close(),
   };
 };

@@ -1,4 +1,4 @@
-/** What can speak for a file, beside one another. */
+/** The kinds of evidence for a file. */
 export type EvidenceKind =
   /** Its best chunk, as short questions rank it. */
   | "chunk"

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { cpuMs } from "../../../test/cpu-ms.ts";
 import { literalLines } from "./literal-lines.ts";
 
 const literalsOf = (source: string): readonly string[] =>
@@ -49,13 +50,6 @@ class Store:
 });
 
 describe("FAIL-F5 files that were made to be slow", () => {
-  const cpuMs = (work: () => unknown): number => {
-    const start = process.threadCpuUsage();
-    work();
-    const { user, system } = process.threadCpuUsage(start);
-    return (user + system) / 1000;
-  };
-
   test.each([
     ["one line of escaped quotes", ["\\'".repeat(4_000_000)]],
     ["lines of escaped quotes", Array.from({ length: 4000 }, () => "\\'".repeat(1000))],

@@ -43,9 +43,11 @@ export const JAVASCRIPT_PRELUDE = String.raw`{
       ...options(given),
     }));
   define("budget", async () => ask("budget", {}));
-  define("draft", (value) => void ask("draft", { value: value === undefined ? null : value }));
+  // Nobody waits for these: what was refused would be lost without a word.
+  const tell = (name, args) => void ask(name, args).catch((error) => console.log(name + ": " + error.message));
+  define("draft", (value) => tell("draft", { value: value === undefined ? null : value }));
   define("finish", (value, given) =>
-    void ask("finish", { value: value === undefined ? null : value, ...options(given) }));
+    tell("finish", { value: value === undefined ? null : value, ...options(given) }));
 }`;
 
 /** Adds a piece of the context; a large one comes in several. The interpreter keeps them as pieces until it needs the whole. */

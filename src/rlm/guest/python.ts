@@ -51,11 +51,18 @@ def rlm(task, part=None, schema=None):
 def budget():
     return tools.budget()
 
+def _tell(name, args):
+    # Nobody waits for these: what was refused would be lost without a word.
+    def show(done):
+        if not done.cancelled() and done.exception() is not None:
+            print(f"{name}: {done.exception()}")
+    tools[name](args).add_done_callback(show)
+
 def draft(value):
-    tools.draft(value=value)
+    _tell("draft", {"value": value})
 
 def finish(value, evidence=None):
-    tools.finish(value=value, **_options({"evidence": evidence}))
+    _tell("finish", {"value": value, **_options({"evidence": evidence})})
 `;
 
 export const PYTHON_ADD = 'parts.append(inputs["text"]); inputs.clear(); None';

@@ -12,7 +12,7 @@ import { runInThisContext } from "node:vm";
 import { MAX_TIMERS } from "./bounds.ts";
 import type { FromGuest, ProgramError, ToGuest } from "./messages.ts";
 import { PRELUDE } from "./prelude.ts";
-import { type Described, toProgramError } from "./program-error.ts";
+import { type Described, toProgramError, UNSHOWN } from "./program-error.ts";
 import {
   createFileSender,
   createOutput,
@@ -96,8 +96,15 @@ const load = (name: string): unknown => {
   throw failures[0];
 };
 
-const describe = (thrown: unknown): ProgramError =>
-  toProgramError(JSON.parse(surroundings.describe(thrown)) as Described, written);
+const describe = (thrown: unknown): ProgramError => {
+  let described: string;
+  try {
+    described = surroundings.describe(thrown);
+  } catch {
+    return UNSHOWN;
+  }
+  return toProgramError(JSON.parse(described) as Described, written);
+};
 
 /** Values for which the inspector has only an address pass through here. */
 let taken: unknown;
@@ -240,7 +247,8 @@ session.connect();
 const take = await takeValue();
 
 listen((message) => {
-  if (message.type === "run") void start(message, take);
+  // If we fail ourselves, the server learns it at once, and not when the time of the program is up.
+  if (message.type === "run") start(message, take).catch(() => process.exit(1));
   else settle(message);
 });
 post({ type: "ready" });

@@ -53,7 +53,8 @@ def _serve(settings):
             post({"type": "call", "call": call, "name": name[:${MAX_TOOL_NAME_CHARS}], "args": args})
         else:
             said = "The arguments are larger than %d bytes: send them in parts." % Output.max_call
-            fail(call, json.dumps({"code": "invalid_args", "message": said, "retryable": False}))
+            # Later, as if the server had said it: the program waits for all calls that have no answer yet.
+            loop.call_soon(fail, call, json.dumps({"code": "invalid_args", "message": said, "retryable": False}))
     run, settle, fail = _surround(send_call, work_folder)
     received = bytearray()
     tasks = set()
@@ -95,11 +96,17 @@ def _serve(settings):
             ended = {"error": {"name": "ValueError", "message": said}}
         post({"type": "done", **ended, "outputCut": Output.is_cut, "files": left, "filesCut": dropped})
 
+    def forget(task):
+        tasks.discard(task)
+        # If we fail ourselves, the server learns it at once, and not when the time of the program is up.
+        if task.cancelled() or task.exception() is not None:
+            os._exit(1)
+
     def receive(message):
         if message["type"] == "run":
             task = loop.create_task(start(message))
             tasks.add(task)
-            task.add_done_callback(tasks.discard)
+            task.add_done_callback(forget)
         elif "value" in message:
             settle(message["call"], message["value"])
         else:

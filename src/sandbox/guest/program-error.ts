@@ -5,6 +5,10 @@ export interface Described extends Omit<ProgramError, "column"> {
   readonly stack: string;
 }
 
+/** In place of an error that fails itself when it is asked what it says. */
+export const UNSHOWN_MESSAGE = "an error that cannot be shown";
+export const UNSHOWN: ProgramError = { name: "InternalError", message: UNSHOWN_MESSAGE };
+
 type Position = Required<Pick<ProgramError, "line" | "column">>;
 
 const POSITION = /\bprogram:(\d+):(\d+)/;

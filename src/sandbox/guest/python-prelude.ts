@@ -1,4 +1,5 @@
 import { MAX_RESULT_DEPTH } from "./bounds.ts";
+import { UNSHOWN_MESSAGE } from "./program-error.ts";
 
 /** Modules that programs use, loaded in the snapshot already: the first import of each takes some milliseconds. */
 export const PYTHON_PRELOAD =
@@ -76,8 +77,22 @@ def _surround(send_call, work_folder):
             failure = loads(text)
             future.set_exception(ToolError(failure["code"], failure["message"], failure["retryable"]))
 
+    def message_of(error):
+        try:
+            return str(error)
+        except BaseException:
+            return "${UNSHOWN_MESSAGE}"
+
+    def flush_streams():
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except Exception:
+                # The program has closed it, or put something else in its place.
+                pass
+
     def describe(error):
-        described = {"name": type(error).__name__, "message": str(error)}
+        described = {"name": type(error).__name__, "message": message_of(error)}
         if isinstance(error, SyntaxError) and error.filename == "<program>":
             described["message"] = error.msg
             described["line"], described["column"] = error.lineno, error.offset
@@ -144,8 +159,7 @@ def _surround(send_call, work_folder):
             if task is not main_task:
                 task.cancel()
         waiting.clear()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        flush_streams()
         return dumps(ended)
 
     os.makedirs(work_folder, exist_ok=True)

@@ -7,7 +7,7 @@ import type {
 } from "quickjs-emscripten-core";
 import type { GuestSettings, ProgramError } from "./messages.ts";
 import { PRELUDE } from "./prelude.ts";
-import { type Described, toProgramError } from "./program-error.ts";
+import { type Described, toProgramError, UNSHOWN } from "./program-error.ts";
 import { declareAsVar } from "./top-level-names.ts";
 import { WEB_PRELUDE } from "./web-prelude.ts";
 
@@ -48,8 +48,8 @@ export interface Bridge {
 
 export interface Vm {
   /**
-   * What a program is told that waits for nothing. The interpreter drops the job of a promise for which there is no memory,
-   * and tells nobody.
+   * The error of a program that waits for something that can never happen. The interpreter silently drops the job of a
+   * promise for which it has no memory.
    */
   neverSettles(): ProgramError;
   begin(inputs: string): void;
@@ -156,9 +156,7 @@ export const createVm = async (settings: GuestSettings, bridge: Bridge): Promise
     thrown.dispose();
     if (answer.error !== undefined) {
       answer.error.dispose();
-      return memory.isFull
-        ? OUT_OF_MEMORY
-        : { name: "InternalError", message: "an error that cannot be shown" };
+      return memory.isFull ? OUT_OF_MEMORY : UNSHOWN;
     }
     const described = answer.value.consume((text) => context.getString(text));
     return toProgramError(JSON.parse(described) as Described, written);

@@ -118,6 +118,7 @@ export const createLineage = (
             const key = `${from} ${to}`;
             const known = edges.get(key) ?? { from, to, lines: new Set<number>(), confidence };
             known.lines.add(line);
+            known.confidence = Math.max(known.confidence, confidence);
             edges.set(key, known);
             if (!seen.has(one(other))) {
               seen.add(one(other));

@@ -1,4 +1,4 @@
-import { type CallName, SYSTEM_CALLS } from "../../os/system-calls.ts";
+import { type CallName, callNumber } from "../../os/system-calls.ts";
 import { type Datum, type SystemCall, text } from "../system-call-program.ts";
 
 /** What belongs to whom in a self-test; the paths and processes exist. */
@@ -210,5 +210,5 @@ export const attemptsOn = (targets: Targets): readonly Attempt[] => [
 ];
 
 /** On this machine: a call may not exist on it. */
-export const numberOf = (call: Attempt["call"], column: 0 | 1): number =>
-  typeof call === "number" ? call : SYSTEM_CALLS[call][column];
+export const numberOf = (call: Attempt["call"], arch?: string): number =>
+  typeof call === "number" ? call : callNumber(call, arch);

@@ -1,9 +1,8 @@
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { MACHINES } from "../../os/bpf.ts";
 import { readProcStat } from "../../os/proc-stat.ts";
-import { SYSTEM_CALLS } from "../../os/system-calls.ts";
+import { callNumber } from "../../os/system-calls.ts";
 import type { ConfinedLimits } from "../contract.ts";
 import { programFolder } from "../landlock-rules.ts";
 import { inProgramFile } from "../program-file.ts";
@@ -23,8 +22,7 @@ const MAP_FLAGS = 0x2 | 0x20 | 0x8000;
 const EXCESS = 1.2;
 const REPORT = 1;
 
-const column = (): 0 | 1 => MACHINES[process.arch]?.column ?? 0;
-const exit = (): SystemCall => ({ step: "exit", number: SYSTEM_CALLS.exit_group[column()], args: [0] });
+const exit = (): SystemCall => ({ step: "exit", number: callNumber("exit_group"), args: [0] });
 
 /** Takes a fifth more memory than it may: the kernel refuses, or ends it. */
 export const exceedMemory = (
@@ -34,7 +32,7 @@ export const exceedMemory = (
   const bytes = Math.ceil(limits.memoryMb * EXCESS) * 1024 * 1024;
   const take: SystemCall = {
     step: "mmap",
-    number: SYSTEM_CALLS.mmap[column()],
+    number: callNumber("mmap"),
     args: [0, bytes, PROT_READ_WRITE, MAP_FLAGS, -1, 0],
   };
   const calls = [take, exit()];
@@ -58,7 +56,7 @@ export const exceedMemory = (
 /** A program that computes for about ten seconds: random numbers, which the kernel makes on its account. */
 const busyProgram = (): Buffer => {
   const memory: Datum = { bytes: Buffer.alloc(1024 * 1024) };
-  const number = SYSTEM_CALLS.getrandom[column()];
+  const number = callNumber("getrandom");
   const work = Array.from({ length: 4000 }, () => ({
     step: "getrandom",
     number,

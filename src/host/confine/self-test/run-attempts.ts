@@ -7,8 +7,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { descriptorOf, listenForAnother } from "../../net/link-sockets.ts";
-import { MACHINES } from "../../os/bpf.ts";
-import { SYSTEM_CALLS } from "../../os/system-calls.ts";
+import { callNumber } from "../../os/system-calls.ts";
 import type { Confined, ConfinedLimits } from "../contract.ts";
 import { programFolder } from "../landlock-rules.ts";
 import { inProgramFile } from "../program-file.ts";
@@ -48,11 +47,10 @@ const judge = (attempt: Attempt, result: number): AttemptResult => {
 
 /** A program that makes each call, whatever the kernel answers, and writes all answers to its standard output. */
 const attemptProgram = (attempts: readonly Attempt[]): Buffer => {
-  const column = MACHINES[process.arch]?.column ?? 0;
   const answers: Datum = { bytes: Buffer.alloc(4 * attempts.length) };
   const calls: SystemCall[] = attempts.map(({ name, call, args }, index) => ({
     step: name,
-    number: numberOf(call, column),
+    number: numberOf(call),
     args,
     result: { into: answers, at: 4 * index },
     isOptional: true,
@@ -60,8 +58,8 @@ const attemptProgram = (attempts: readonly Attempt[]): Buffer => {
   return buildProgram(
     [
       ...calls,
-      { step: "write", number: SYSTEM_CALLS.write[column], args: [1, answers, answers.bytes.length] },
-      { step: "exit", number: SYSTEM_CALLS.exit_group[column], args: [0] },
+      { step: "write", number: callNumber("write"), args: [1, answers, answers.bytes.length] },
+      { step: "exit", number: callNumber("exit_group"), args: [0] },
     ],
     2,
   );

@@ -1,4 +1,25 @@
 import koffi from "koffi";
+import {
+  CAPABILITIES,
+  capabilityHeader,
+  FILTER_ADDRESS_AT,
+  filterHeader,
+  LANDLOCK_VERSION,
+  limitPair,
+  noCapabilities,
+  PR_CAP_AMBIENT,
+  PR_CAP_AMBIENT_CLEAR_ALL,
+  PR_CAPBSET_DROP,
+  PR_SET_NO_NEW_PRIVS,
+  PR_SET_PDEATHSIG,
+  PR_SET_SECCOMP,
+  pathRule,
+  RULE_PATH_BENEATH,
+  rulesetAttributes,
+  SECCOMP_MODE_FILTER,
+  SIGKILL,
+} from "../../os/kernel-abi.ts";
+import { callNumber } from "../../os/system-calls.ts";
 import { sealDescriptors } from "../tree/seal-descriptors.ts";
 
 /** The few C calls of the launcher; all act on the calling thread, which is the one that becomes the command. */
@@ -15,10 +36,9 @@ const ioctl = libc.func("ioctl", "int", ["int", "ulong", "int"]);
 const signal = libc.func("signal", "void *", ["int", "size_t"]);
 const execve = libc.func("execve", "int", ["str", "str *", "str *"]);
 
-const SYS_CREATE_RULESET = 444;
-const SYS_ADD_RULE = 445;
-const SYS_RESTRICT_SELF = 446;
-const RULE_PATH_BENEATH = 1;
+const CREATE_RULESET = callNumber("landlock_create_ruleset");
+const ADD_RULE = callNumber("landlock_add_rule");
+const RESTRICT_SELF = callNumber("landlock_restrict_self");
 
 export class KernelRefusal extends Error {
   readonly step: string;
@@ -37,58 +57,47 @@ const must = (step: string, result: unknown): number => {
 };
 
 /** Version of Landlock in this kernel; below 1 where there is none. */
-export const landlockAbi = (): number => Number(createRuleset(SYS_CREATE_RULESET, null, 0, 1));
+export const landlockAbi = (): number => Number(createRuleset(CREATE_RULESET, null, 0, LANDLOCK_VERSION));
 
 export const openRuleset = (abi: number, files: number, network: number, scopes: number): number => {
-  const attributes = Buffer.alloc(24);
-  attributes.writeBigUInt64LE(BigInt(files), 0);
-  attributes.writeBigUInt64LE(BigInt(network), 8);
-  attributes.writeBigUInt64LE(BigInt(scopes), 16);
-  const size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
-  return must("landlock_create_ruleset", createRuleset(SYS_CREATE_RULESET, attributes, size, 0));
+  const attributes = rulesetAttributes(abi, { files, network, scopes });
+  return must("landlock_create_ruleset", createRuleset(CREATE_RULESET, attributes, attributes.length, 0));
 };
 
 export const allowBeneath = (ruleset: number, descriptor: number, rights: number): void => {
-  const rule = Buffer.alloc(12);
-  rule.writeBigUInt64LE(BigInt(rights), 0);
-  rule.writeInt32LE(descriptor, 8);
-  must("landlock_add_rule", addRule(SYS_ADD_RULE, ruleset, RULE_PATH_BENEATH, rule, 0));
+  const rule = pathRule(rights, descriptor);
+  must("landlock_add_rule", addRule(ADD_RULE, ruleset, RULE_PATH_BENEATH, rule, 0));
 };
 
 export const restrict = (ruleset: number): void => {
-  must("landlock_restrict_self", restrictSelf(SYS_RESTRICT_SELF, ruleset, 0));
+  must("landlock_restrict_self", restrictSelf(RESTRICT_SELF, ruleset, 0));
 };
 
 export const forbidNewPrivileges = (): void => {
-  must("no_new_privs", prctl(38, 1, 0, 0, 0));
+  must("no_new_privs", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 };
 
 /** The kernel ends this process with the server, also when the server is killed. */
 export const dieWithParent = (): void => {
-  must("pdeathsig", prctl(1, 9, 0, 0, 0));
+  must("pdeathsig", prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0));
 };
 
 /** For root: its identity stays, its powers go, and no program that it starts gets them back. */
 export const dropCapabilities = (): void => {
-  for (let capability = 0; capability < 64; capability++) prctl(24, capability, 0, 0, 0);
-  prctl(47, 4, 0, 0, 0);
-  const header = Buffer.alloc(8);
-  header.writeUInt32LE(0x20080522, 0);
-  must("capset", capset(header, Buffer.alloc(24)));
+  for (let capability = 0; capability < CAPABILITIES; capability++)
+    prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+  prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  must("capset", capset(capabilityHeader(), noCapabilities()));
 };
 
 export const setLimit = (resource: number, value: bigint): void => {
-  const pair = Buffer.alloc(16);
-  pair.writeBigUInt64LE(value, 0);
-  pair.writeBigUInt64LE(value, 8);
-  must("setrlimit", prlimit(0, resource, pair, null));
+  must("setrlimit", prlimit(0, resource, limitPair(value), null));
 };
 
 export const installFilter = (program: Buffer): void => {
-  const header = Buffer.alloc(16);
-  header.writeUInt16LE(program.length / 8, 0);
-  header.writeBigUInt64LE(BigInt(koffi.address(program)), 8);
-  must("seccomp", prctlPointer(22, 2, header, 0, 0));
+  const header = filterHeader(program);
+  header.writeBigUInt64LE(BigInt(koffi.address(program)), FILTER_ADDRESS_AT);
+  must("seccomp", prctlPointer(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0));
 };
 
 /** Node marks even its standard streams to be closed when another program takes over, but not all that it inherited. */

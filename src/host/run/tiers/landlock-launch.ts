@@ -4,6 +4,16 @@
  */
 import { closeSync, existsSync, readFileSync, realpathSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
+import {
+  ALL_NETWORK,
+  ALL_SCOPES,
+  handledRights,
+  RLIMIT_CORE,
+  RLIMIT_DATA,
+  RLIMIT_FSIZE,
+  RLIMIT_NPROC,
+  RLIMIT_RTTIME,
+} from "../../os/kernel-abi.ts";
 import type { LandlockSpec } from "./landlock.ts";
 import {
   allowBeneath,
@@ -22,15 +32,7 @@ import {
   restrict,
   setLimit,
 } from "./landlock-kernel.ts";
-import {
-  DEVICE,
-  fullRights,
-  type Grant,
-  grantPath,
-  grantTree,
-  handledRights,
-  READ,
-} from "./landlock-rules.ts";
+import { DEVICE, fullRights, type Grant, grantPath, grantTree, READ } from "./landlock-rules.ts";
 import { seccompProgram } from "./seccomp.ts";
 import { HOSTS_FILE, NETWORK_FILES, SYSTEM_FILES, SYSTEM_FOLDERS } from "./system-folders.ts";
 
@@ -45,22 +47,15 @@ const MACHINE_FILES = ["cpuinfo", "meminfo", "filesystems", "version", "loadavg"
  */
 const NAME_FILES = ["/etc/passwd", "/etc/group", HOSTS_FILE];
 
-const RLIMIT_FSIZE = 1;
-const RLIMIT_DATA = 2;
-const RLIMIT_CORE = 4;
-const RLIMIT_NPROC = 6;
-const RLIMIT_RTTIME = 15;
-
 /** What is closed inside gets no right from the folder around it: none could be taken back. */
 const grantReadable = (grant: Grant, path: string, closed: readonly string[]): void => {
   if (existsSync(path)) grantTree(grant, realpathSync.native(path), READ, { readOnly: [], closed });
 };
 
 const confineFiles = (spec: LandlockSpec, abi: number): number => {
-  const network = abi >= 4 && !spec.profile.network ? 0b11 : 0;
-  const scopes = abi >= 6 ? 0b11 : 0;
+  const network = spec.profile.network ? 0 : ALL_NETWORK;
   const handled = handledRights(abi);
-  const ruleset = openRuleset(abi, handled, network, scopes);
+  const ruleset = openRuleset(abi, handled, network, ALL_SCOPES);
   const grant: Grant = (descriptor, rights) => {
     if ((rights & handled) !== 0) allowBeneath(ruleset, descriptor, rights & handled);
   };

@@ -1,27 +1,22 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isInside } from "../../../base/paths.ts";
+import {
+  EXECUTE,
+  handledRights,
+  IOCTL_DEV,
+  MAKE_BLOCK,
+  MAKE_CHAR,
+  READ_DIR,
+  READ_FILE,
+  TRUNCATE,
+  WRITE_FILE,
+} from "../../os/kernel-abi.ts";
 import { O_PATH } from "../../reach/o-path.ts";
-
-/** Bits of the kernel's landlock.h. */
-const EXECUTE = 1 << 0;
-const WRITE_FILE = 1 << 1;
-const READ_FILE = 1 << 2;
-const READ_DIR = 1 << 3;
-const MAKE_CHAR = 1 << 6;
-const MAKE_BLOCK = 1 << 11;
-const TRUNCATE = 1 << 14;
-const IOCTL_DEV = 1 << 15;
 
 const FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
 export const READ = EXECUTE | READ_FILE | READ_DIR;
 export const DEVICE = READ_FILE | WRITE_FILE | IOCTL_DEV;
-
-/** All rights that this kernel can take away: what a rule does not give back is refused. */
-export const handledRights = (abi: number): number => {
-  const bits = abi >= 5 ? 16 : abi >= 3 ? 15 : abi >= 2 ? 14 : 13;
-  return 2 ** bits - 1;
-};
 
 export const fullRights = (abi: number): number => handledRights(abi) & ~(MAKE_CHAR | MAKE_BLOCK | IOCTL_DEV);
 

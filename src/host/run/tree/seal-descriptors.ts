@@ -1,6 +1,6 @@
 import koffi from "koffi";
+import { callNumber } from "../../os/system-calls.ts";
 
-const SYS_CLOSE_RANGE = 436;
 const CLOSE_RANGE_CLOEXEC = 4;
 const LAST = 0xffffffff;
 
@@ -11,5 +11,5 @@ const LAST = 0xffffffff;
  */
 export const sealDescriptors = (): void => {
   const closeRange = koffi.load(null).func("syscall", "long", ["long", "uint", "uint", "uint"]);
-  closeRange(SYS_CLOSE_RANGE, 3, LAST, CLOSE_RANGE_CLOEXEC);
+  closeRange(callNumber("close_range"), 3, LAST, CLOSE_RANGE_CLOEXEC);
 };

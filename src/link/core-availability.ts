@@ -6,13 +6,13 @@ const MAX_WAIT_MS = 15_000;
 const RETRY_MS = 25;
 
 const unavailable = (): LlmcError =>
-  new LlmcError("unavailable", "The server's core is not there: it is being started again.", {
+  new LlmcError("unavailable", "The server's core is not available: it is being started again.", {
     hint: "Lists show what the core last reported. Try again in a moment.",
     retryable: true,
   });
 
 /** Whether the core can be asked. */
-export const createGate = () => {
+export const createCoreAvailability = () => {
   /** The generation of the core that is there, as the supervisor said. */
   let core: number | undefined;
   /** A connection broke, and the core is not asked for a moment. */

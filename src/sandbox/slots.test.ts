@@ -1,17 +1,21 @@
 import { setImmediate as soon } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { createBoundedQueue } from "../base/bounded-queue.ts";
-import { firstToGo } from "./first-to-go.ts";
-import { createTurn, createTurns } from "./turn.ts";
+import { evictionCandidate } from "./eviction-candidate.ts";
+import { createAnalysisSlots, createProgramSlot } from "./slots.ts";
 
 const never = new AbortController().signal;
 
-describe("REQ-E3: the turns of programs", () => {
+describe("REQ-E3: the slots of programs", () => {
   const openQueue = () => createBoundedQueue(() => ({ maxRunning: 1, maxWaiting: 10 }));
 
-  test("one that ends while it waits for its turn again does not keep it", async () => {
+  test("one that ends while it waits for its slot again does not keep it", async () => {
     const queue = openQueue();
-    const [asked, other, last] = [createTurn(queue, "a"), createTurn(queue, "a"), createTurn(queue, "a")];
+    const [asked, other, last] = [
+      createProgramSlot(queue, "a"),
+      createProgramSlot(queue, "a"),
+      createProgramSlot(queue, "a"),
+    ];
     await asked.take(never);
     asked.give();
     await other.take(never);
@@ -27,9 +31,9 @@ describe("REQ-E3: the turns of programs", () => {
     expect(queue.tryEnter("a")).toBe(true);
   });
 
-  test("one that ends just after its turn was granted gives it back", async () => {
+  test("one that ends just after its slot was granted gives it back", async () => {
     const queue = openQueue();
-    const [asked, other] = [createTurn(queue, "a"), createTurn(queue, "a")];
+    const [asked, other] = [createProgramSlot(queue, "a"), createProgramSlot(queue, "a")];
     await other.take(never);
     const waiting = asked.take(never);
     other.give();
@@ -41,7 +45,7 @@ describe("REQ-E3: the turns of programs", () => {
 
   test("one whose caller gives up while it waits gets the reason, and takes nothing", async () => {
     const queue = openQueue();
-    const [asked, other] = [createTurn(queue, "a"), createTurn(queue, "a")];
+    const [asked, other] = [createProgramSlot(queue, "a"), createProgramSlot(queue, "a")];
     await other.take(never);
     const controller = new AbortController();
     const waiting = asked.take(controller.signal);
@@ -54,25 +58,25 @@ describe("REQ-E3: the turns of programs", () => {
 
   test("an analysis whose client is asked holds none; what it had besides goes on without", async () => {
     const queue = createBoundedQueue(() => ({ maxRunning: 3, maxWaiting: 10 }));
-    const turns = createTurns(queue, "a");
-    await turns.take(never);
-    expect([turns.tryTake(), turns.tryTake(), turns.tryTake()]).toEqual([true, true, false]);
-    turns.suspend();
-    expect([queue.load().running, turns.tryTake()]).toEqual([0, false]);
-    turns.give();
-    await turns.resume(never);
+    const slots = createAnalysisSlots(queue, "a");
+    await slots.take(never);
+    expect([slots.tryTake(), slots.tryTake(), slots.tryTake()]).toEqual([true, true, false]);
+    slots.suspend();
+    expect([queue.load().running, slots.tryTake()]).toEqual([0, false]);
+    slots.give();
+    await slots.resume(never);
     expect(queue.load().running).toBe(1);
-    turns.give();
+    slots.give();
     expect(queue.load().running).toBe(1);
-    turns.give();
+    slots.give();
     expect(queue.load().running).toBe(0);
-    await turns.resume(never);
+    await slots.resume(never);
     expect(queue.load().running).toBe(0);
   });
 
-  test("an analysis that ends while it waits for its turn again does not keep it", async () => {
+  test("an analysis that ends while it waits for its slot again does not keep it", async () => {
     const queue = openQueue();
-    const [asked, other] = [createTurns(queue, "a"), createTurns(queue, "b")];
+    const [asked, other] = [createAnalysisSlots(queue, "a"), createAnalysisSlots(queue, "b")];
     await asked.take(never);
     asked.suspend();
     await other.take(never);
@@ -91,9 +95,9 @@ test("REQ-D25: the principal with the most loses its oldest; what is busy stays"
       { principal, isBusy: key === "a1" },
     ]),
   );
-  expect(firstToGo(all)).toBe("a1");
-  expect(firstToGo(all, ({ isBusy }) => !isBusy)).toBe("a2");
+  expect(evictionCandidate(all)).toBe("a1");
+  expect(evictionCandidate(all, ({ isBusy }) => !isBusy)).toBe("a2");
   for (const key of ["a1", "a2"]) all.delete(key);
-  expect(firstToGo(all)).toBe("b1");
-  expect(firstToGo(all, () => false)).toBeUndefined();
+  expect(evictionCandidate(all)).toBe("b1");
+  expect(evictionCandidate(all, () => false)).toBeUndefined();
 });

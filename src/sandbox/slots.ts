@@ -1,16 +1,16 @@
 import type { BoundedQueue } from "../base/bounded-queue.ts";
 
-/** The place of one program among those that run. */
-export interface Turn {
+/** The slot of one program among those that run. */
+export interface ProgramSlot {
   /** Waits for it, unless it is held already or the program has ended. */
   take(signal: AbortSignal, onWait?: () => void): Promise<void>;
   /** Lets somebody else run. */
   give(): void;
-  /** The program has ended: the turn is never taken again, not even by a caller that is waiting for it. */
+  /** The program has ended: the slot is never taken again, not even by a caller that is waiting for it. */
   close(): void;
 }
 
-export const createTurn = (queue: BoundedQueue, principal: string): Turn => {
+export const createProgramSlot = (queue: BoundedQueue, principal: string): ProgramSlot => {
   const closing = new AbortController();
   let isHeld = false;
   const give = (): void => {
@@ -31,27 +31,27 @@ export const createTurn = (queue: BoundedQueue, principal: string): Turn => {
         throw thrown;
       }
       isHeld = true;
-      // It may have ended after the turn was granted and before this ran.
+      // It may have ended after the slot was granted and before this ran.
       if (closing.signal.aborted) give();
     },
     close: () => closing.abort(),
   };
 };
 
-/** The places of one analysis: of itself, and of more interpreters where there is room. */
-export interface Turns {
+/** The slots of one analysis: one of its own, and more for further interpreters where some are free. */
+export interface AnalysisSlots {
   /** Waits for one. */
   take(signal: AbortSignal): Promise<void>;
-  /** One more, if it is free now: what holds one never waits for another, or two could wait for each other. */
+  /** Takes another one if it is free now. A holder never waits for another one: two could wait for each other. */
   tryTake(): boolean;
   give(): void;
   /** Lets others run while the client is asked. */
   suspend(): void;
-  /** Waits for one again. Whatever more it had goes on without, until it is given back. */
+  /** Waits for one slot again. Further interpreters that it had go on without theirs, until they give them back. */
   resume(signal: AbortSignal): Promise<void>;
 }
 
-export const createTurns = (queue: BoundedQueue, principal: string): Turns => {
+export const createAnalysisSlots = (queue: BoundedQueue, principal: string): AnalysisSlots => {
   let [taken, held] = [0, 0];
   const settle = (): void => {
     for (; held > taken; held--) queue.release(principal);
