@@ -54,6 +54,7 @@ const createRunGit = (
     const end = (): void => void git.kill();
     const timer = setTimeout(end, timeoutMs);
     signal?.addEventListener("abort", end, { once: true });
+    if (signal?.aborted === true) end();
     let output = "";
     git.onData((chunk) => {
       output = (output + chunk.toString("utf8")).slice(0, MAX_OUTPUT_CHARS);
