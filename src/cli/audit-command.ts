@@ -1,6 +1,6 @@
 import { LlmcError } from "../base/error.ts";
 import { csvCell, plural, quoteForMessage, showControls } from "../base/text.ts";
-import { bold, green, type Io, red, table } from "./io.ts";
+import { bold, green, type Io, onOneLine, red, table } from "./io.ts";
 import { wholeNumber } from "./whole-number.ts";
 
 interface AuditProblem {
@@ -250,7 +250,7 @@ export const runAuditShow = async (audit: AuditPort, io: Io, options: ShowOption
       textAt(row, "duration_ms"),
       WHERE.map((key) => textAt(row, key)).find((text) => text !== "") ?? "",
       decisionOf(row).allowed === false ? policiesOf(row) : "",
-    ].map((text) => text.replaceAll("\n", "␊")),
+    ].map(onOneLine),
   );
   const head = ["TIME", "KIND", "TOOL", "OUTCOME", "PRINCIPAL", "AGENT", "MS", "WHERE", "DENIED BY"];
   const [first = "", ...rest] = table([head, ...lines])
