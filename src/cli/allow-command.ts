@@ -1,5 +1,5 @@
-import { LlmcError } from "../base/error.ts";
 import type { AllowFlags } from "./actions.ts";
+import { confirmChange } from "./confirm-change.ts";
 import { renderDiff } from "./connect/diff.ts";
 import type { Io } from "./io.ts";
 
@@ -74,17 +74,9 @@ export const runAllow = async (
       : renderDiff(plan.before, plan.after, plan.file, io.hasColours),
   );
   if (print === true) return;
-  if (yes !== true && !io.canAsk) {
-    throw new LlmcError(
-      "invalid_args",
-      "Nothing was written, because there is no terminal to ask for confirmation.",
-      { hint: "Add --yes to write, or --print to only show the change." },
-    );
-  }
-  if (yes !== true && !(await io.confirm(`Allow ${names}, and write this to ${plan.file}?`))) {
-    io.out("Nothing was written.\n");
-    return;
-  }
+  const question = `Allow ${names}, and write this to ${plan.file}?`;
+  const hint = "Add --yes to write, or --print to only show the change.";
+  if (!(await confirmChange(io, yes, { question, done: "written", hint }))) return;
   await plan.apply();
   io.out(`Wrote ${plan.file}. Allowed from now on, also in servers that are running: ${names}.\n`);
 };

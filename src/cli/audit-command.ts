@@ -1,6 +1,6 @@
 import { LlmcError } from "../base/error.ts";
 import { csvCell, plural, quoteForMessage, showControls } from "../base/text.ts";
-import { bold, green, type Io, red, table } from "./io.ts";
+import { bold, green, type Io, onOneLine, red, table } from "./io.ts";
 import { wholeNumber } from "./whole-number.ts";
 
 interface AuditProblem {
@@ -74,10 +74,14 @@ export const runAuditVerify = async (
 
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+/** JavaScript alone would take a 7 for July 2001. */
+const DATE = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?$/i;
+
 /** A time as typed: a date, or how long ago. */
 const timeOf = (option: "--since" | "--until", typed: string, nowMs: number): string => {
   const [, count, unit = ""] = /^(\d{1,6})([mhd])$/.exec(typed) ?? [];
-  const ms = count === undefined ? Date.parse(typed) : nowMs - Number(count) * (UNITS[unit] ?? 0);
+  const date = DATE.test(typed) ? Date.parse(typed) : Number.NaN;
+  const ms = count === undefined ? date : nowMs - Number(count) * (UNITS[unit] ?? 0);
   if (Number.isNaN(ms))
     throw new LlmcError("invalid_args", `${option} is not a time.`, {
       hint: "Give a date, such as 2026-01-31 or 2026-01-31T08:00Z, or how long ago: 15m, 24h, 7d.",
@@ -163,7 +167,7 @@ const policiesOf = (row: Row): string => {
   return Array.isArray(policies) ? policies.join(" ") : "";
 };
 
-/** What records of calls, decisions and people have, in the order of a table; what the trail notes of its files is left to JSON. */
+/** Every field of an audit entry, in the order of a table; what the trail notes of its own files is left to JSON. */
 const COLUMNS = [
   ...["time", "kind", "correlation_id", "principal", "transport", "route", "agent_id", "session_id", "model"],
   ...[
@@ -184,6 +188,8 @@ const COLUMNS = [
     "about",
     "program",
     "host",
+    "collection",
+    "flow",
     "answer",
     "granted",
     "scope",
@@ -192,6 +198,7 @@ const COLUMNS = [
     "tokens_in",
     "tokens_out",
   ],
+  ...["bytes_read", "calls", "turns"],
   ...["cost_usd", "exit_code", "reason", "address", "token_name", "count", "missed"],
   ...["outcome", "budget_profile", "trace_id", "cut", "chain", "seq", "unverified"],
 ] as const;
@@ -203,7 +210,7 @@ const csvLine = (row: Row): string => {
 
 /** What a record is about, by the first of these that it has. */
 const WHERE = [
-  ...["path", "program", "host", "granted", "asked_model", "reason", "server"],
+  ...["path", "program", "host", "collection", "flow", "granted", "asked_model", "reason", "server"],
   ...["resource_digest", "args_digest"],
 ] as const;
 
@@ -243,7 +250,7 @@ export const runAuditShow = async (audit: AuditPort, io: Io, options: ShowOption
       textAt(row, "duration_ms"),
       WHERE.map((key) => textAt(row, key)).find((text) => text !== "") ?? "",
       decisionOf(row).allowed === false ? policiesOf(row) : "",
-    ].map((text) => text.replaceAll("\n", "␊")),
+    ].map(onOneLine),
   );
   const head = ["TIME", "KIND", "TOOL", "OUTCOME", "PRINCIPAL", "AGENT", "MS", "WHERE", "DENIED BY"];
   const [first = "", ...rest] = table([head, ...lines])

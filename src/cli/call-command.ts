@@ -87,50 +87,60 @@ const askPerson = async (
   return { action: "accept", content: { grant: "once" } };
 };
 
+/** The person's own call, in the way in which any client makes one. */
+export const requestOf = (
+  core: Core,
+  { tool, correlationId, signal, ...names }: Omit<CallOptions, "args" | "json" | "allow">,
+  args: unknown,
+  onProgress: (done: number, total?: number, message?: string) => void,
+): CallRequest => {
+  const { defaultModel, defaultBudgetProfile } = core.settings();
+  return {
+    tool,
+    args,
+    correlationId,
+    signal,
+    caller: {
+      agentId: cleanName(names.agent ?? CLI_AGENT),
+      sessionId: cleanName(names.session ?? correlationId),
+      model: cleanName(names.model ?? defaultModel),
+      budgetProfile: defaultBudgetProfile,
+      transport: "cli",
+      principal: LOCAL,
+      owner: `cli:${correlationId}`,
+      may: new Set<string>(EFFECTS),
+    },
+    progress: async (...progress) => onProgress(...progress),
+  };
+};
+
 /** Calls until no question is left. Other questions than those for consent are for clients. */
 export const callAsking = async (
   core: Core,
   request: CallRequest,
   io: Io,
   allow: CallOptions["allow"],
-): Promise<CallResult> => {
+): Promise<Exclude<CallResult, { readonly kind: "questions" }>> => {
   const result = await core.call({ ...request, canConsent: io.canAsk });
-  const consent = result.kind === "questions" ? result.questions["grant"] : undefined;
-  if (result.kind !== "questions" || !io.canAsk || consent?.kind !== "form") return result;
+  if (result.kind !== "questions") return result;
+  const consent = result.questions["grant"];
+  if (!io.canAsk || consent?.kind !== "form")
+    throw new LlmcError(
+      "unavailable",
+      "This tool asks its user questions, which the command line cannot do.",
+      { hint: "Call it from an MCP client." },
+    );
   const answers = { grant: await askPerson(consent, io, allow) };
   return callAsking(core, { ...request, answers, state: result.state }, io, allow);
 };
 
 /** Calls one tool in the same way as any client does. The result goes to stdout; a failure is thrown. */
 export const runCall = async (core: Core, io: Io, options: CallOptions): Promise<void> => {
-  const { defaultModel, defaultBudgetProfile } = core.settings();
-  const request: CallRequest = {
-    tool: options.tool,
-    args: await parseArguments(options.args, io, options.signal),
-    correlationId: options.correlationId,
-    signal: options.signal,
-    caller: {
-      agentId: cleanName(options.agent ?? CLI_AGENT),
-      sessionId: cleanName(options.session ?? options.correlationId),
-      model: cleanName(options.model ?? defaultModel),
-      budgetProfile: defaultBudgetProfile,
-      transport: "cli",
-      principal: LOCAL,
-      owner: `cli:${options.correlationId}`,
-      may: new Set<string>(EFFECTS),
-    },
-    progress: async (done, total, message) => {
-      if (io.canRedraw) io.err(`${message ?? "working"} ${done}${total === undefined ? "" : `/${total}`}\n`);
-    },
-  };
+  const args = await parseArguments(options.args, io, options.signal);
+  const request = requestOf(core, options, args, (done, total, message = "working") => {
+    if (io.canRedraw) io.err(`${message} ${done}${total === undefined ? "" : `/${total}`}\n`);
+  });
   const result = await callAsking(core, request, io, options.allow);
-  if (result.kind === "questions") {
-    throw new LlmcError(
-      "unavailable",
-      "This tool asks its user questions, which the command line cannot do.",
-      { hint: "Call it from an MCP client." },
-    );
-  }
   if (result.kind === "error") {
     if (options.json) io.data(`${JSON.stringify(result.body)}\n`);
     throw result.error;

@@ -1,4 +1,5 @@
-import { LlmcError, toLlmcError } from "../base/error.ts";
+import { toLlmcError } from "../base/error.ts";
+import { confirmChange } from "./confirm-change.ts";
 import { renderDiff } from "./connect/diff.ts";
 import {
   applyConnection,
@@ -38,19 +39,9 @@ export const runConnect = async (
     return;
   }
   io.out(renderDiff(plan.before, plan.after ?? "", plan.file, io.hasColours));
-  if (!yes && !io.canAsk) {
-    throw new LlmcError(
-      "invalid_args",
-      "Nothing was written, because there is no terminal to ask for confirmation.",
-      {
-        hint: "Add --yes to write, or --print to print only the entry.",
-      },
-    );
-  }
-  if (!yes && !(await io.confirm(`Write this to ${plan.file}?`))) {
-    io.out("Nothing was written.\n");
-    return;
-  }
+  const question = `Write this to ${plan.file}?`;
+  const hint = "Add --yes to write, or --print to print only the entry.";
+  if (!(await confirmChange(io, yes, { question, done: "written", hint }))) return;
   const { file, backup } = await applyConnection(plan, disk);
   const done =
     plan.after === undefined ? `Removed ${file}, in which nothing else was left.` : `Wrote ${file}.`;

@@ -49,6 +49,9 @@ export const forPeople = (text: string, hasColours: boolean): string =>
         .join("")
     : showControls(text);
 
+/** A name as one line of a text for people: what else it holds is made visible where it is written. */
+export const onOneLine = (name: string): string => name.replaceAll(/[\n\u2028\u2029]/g, "␊");
+
 /** Pads the cells of each column, except the last, to the widest one. */
 export const table = (rows: readonly (readonly string[])[]): string => {
   const widths: number[] = [];

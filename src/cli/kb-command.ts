@@ -1,5 +1,6 @@
 import { LlmcError } from "../base/error.ts";
 import { plural } from "../base/text.ts";
+import { confirmChange } from "./confirm-change.ts";
 import { bold, type Io } from "./io.ts";
 import type { KbCommand } from "./kb-actions.ts";
 import {
@@ -220,10 +221,9 @@ export const runKb = async (
   { json, signal, now }: KbRun,
 ): Promise<void> => {
   if (command.do === "rm") {
-    if (!command.yes && !(await io.confirm(`Remove ${command.name} with all its versions?`))) {
-      io.err("nothing was removed; --yes does not ask\n");
-      return;
-    }
+    const question = `Remove ${command.name} with all its versions?`;
+    const hint = "Add --yes to remove it without being asked.";
+    if (!(await confirmChange(io, command.yes, { question, done: "removed", hint }))) return;
     await operator.remove(command.name);
     io.out(`removed ${command.name}\n`);
     return;

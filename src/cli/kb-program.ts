@@ -93,18 +93,18 @@ const addVersions = (kb: Command, run: Run): void => {
   withCommon(
     kb.command("promote").description("make a version the active one").argument(NAME).argument("[version]"),
   )
-    .option("--force", "even if it answers its question set worse")
+    .option("--force", "even if it does worse on its question set")
     .option("--json", "as JSON")
     .action((name, version, { force, ...options }) =>
       run({ do: "promote", name, version, force: force ?? false }, options),
     );
   withCommon(
-    kb.command("rollback").description("make the version active that was so before").argument(NAME),
+    kb.command("rollback").description("go back to the version that was active before").argument(NAME),
   ).action((name, options: KbFlags) => run({ do: "rollback", name }, options));
   withCommon(
     kb
       .command("pin")
-      .description("let this workspace use one version; without one, the active version again")
+      .description("use one version in this workspace; without a version, follow the active one again")
       .argument(NAME)
       .argument("[version]"),
   ).action((name, version, options: KbFlags) => run({ do: "pin", name, version }, options));

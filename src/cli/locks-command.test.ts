@@ -20,7 +20,7 @@ const shown = (held: readonly (typeof HELD)[], json: boolean): string => {
 it("shows who holds what, without control characters", () => {
   expect(shown([HELD, { ...HELD, key: "/srv/b.ts", isDead: true }], false)).toBe(
     `PROCESS  SINCE                     UNTIL                     FENCE  FILE
-42       1970-01-01T00:00:00.000Z  1970-01-01T00:00:15.000Z  7      /srv/a?[2J.ts
+42       1970-01-01T00:00:00.000Z  1970-01-01T00:00:15.000Z  7      /srv/a␛[2J.ts
 42       1970-01-01T00:00:00.000Z  1970-01-01T00:00:15.000Z  7      /srv/b.ts  (the process has ended; the next writer takes over)
 `,
   );

@@ -1,4 +1,4 @@
-import { bold, type Io, table, yellow } from "./io.ts";
+import { bold, type Io, onOneLine, table, yellow } from "./io.ts";
 
 interface HeldLock {
   readonly key: string;
@@ -8,11 +8,6 @@ interface HeldLock {
   readonly expiresAt: Date;
   readonly isDead: boolean;
 }
-
-/** A name may hold control characters, which must not reach a terminal. */
-const plain = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the point.
-  text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?");
 
 /** Shows which process holds which file. */
 export const runLocks = (
@@ -34,7 +29,7 @@ export const runLocks = (
     lock.acquiredAt.toISOString(),
     lock.expiresAt.toISOString(),
     String(lock.fence),
-    plain(lock.key),
+    onOneLine(lock.key),
   ]);
   const [head = "", ...lines] = table([["PROCESS", "SINCE", "UNTIL", "FENCE", "FILE"], ...rows]).split("\n");
   io.out(`${bold(head, io.hasColours)}\n`);

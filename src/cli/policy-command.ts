@@ -1,3 +1,4 @@
+import { plural } from "../base/text.ts";
 import { describeAs, type PolicyProblem, positionOf } from "../core/contract.ts";
 import { green, type Io, red, table, yellow } from "./io.ts";
 
@@ -13,9 +14,6 @@ export interface CheckedPolicies {
   readonly problems: readonly PolicyProblem[];
   readonly warnings: readonly PolicyProblem[];
 }
-
-const counted = ({ length }: readonly unknown[], one: string, several: string): string =>
-  `${length} ${length === 1 ? one : several}`;
 
 /** `llmc policy check`; false if a file has an error. */
 export const showChecked = (
@@ -41,7 +39,7 @@ export const showChecked = (
   }
   if (files.length === 0) io.out("There are no policy files: the defaults alone are in force.\n");
   else if (ok)
-    io.out(`${counted(files, "file", "files")}, ${counted(policies, "policy", "policies")}: no errors.\n`);
+    io.out(`${plural(files.length, "file")}, ${plural(policies.length, "policy", "policies")}: no errors.\n`);
   return ok;
 };
 
@@ -99,7 +97,9 @@ export const showTested = (
     io.out(`${red("FAIL", io.hasColours)}  ${name}: expected ${expected}, is ${actual} (${by})\n`);
   }
   io.out(
-    ok ? `${cases.length} cases, all as expected.\n` : `${failed.length} of ${cases.length} cases failed.\n`,
+    ok
+      ? `${plural(cases.length, "case")}, all as expected.\n`
+      : `${failed.length} of ${plural(cases.length, "case")} failed.\n`,
   );
   return ok;
 };

@@ -1,7 +1,7 @@
-import { LlmcError } from "../base/error.ts";
-import { quoteForMessage } from "../base/text.ts";
+import { plural } from "../base/text.ts";
 import type { QuarantineFlags } from "./actions.ts";
-import type { Io } from "./io.ts";
+import { confirmChange } from "./confirm-change.ts";
+import { type Io, onOneLine } from "./io.ts";
 
 /** What commands left behind and llmc renamed; the wiring provides it. */
 export interface Quarantine {
@@ -10,8 +10,6 @@ export interface Quarantine {
   readonly isCut: boolean;
   remove(path: string): Promise<void>;
 }
-
-const counted = (count: number): string => (count === 1 ? "1 renamed name" : `${count} renamed names`);
 
 /** `llmc quarantine`: lists what was renamed because programs would obey it; with `--remove`, asks and removes it. */
 export const runQuarantine = async (
@@ -27,25 +25,20 @@ export const runQuarantine = async (
     io.out("Nothing is in quarantine.\n");
     return;
   }
-  for (const path of paths) io.out(`${quoteForMessage(path).slice(1, -1)}\n`);
+  for (const path of paths) io.out(`${onOneLine(path)}\n`);
   if (isCut) io.out("There may be more: run this again when these are gone.\n");
   if (!options.remove) {
     io.out(
-      `${counted(paths.length)}: commands made them, and programs would have obeyed them. mv brings one back; llmc quarantine --remove removes all.\n`,
+      `${plural(paths.length, "renamed name")}: commands made them, and programs would have obeyed them. mv brings one back; llmc quarantine --remove removes all.\n`,
     );
     return;
   }
-  if (!options.yes && !io.canAsk)
-    throw new LlmcError("invalid_args", "Nothing was removed, because there is no terminal to ask.", {
-      hint: "Look at the list, and add --yes to remove what is in it.",
-    });
-  if (!options.yes && !(await io.confirm(`Remove ${counted(paths.length)} for good?`))) {
-    io.out("Nothing was removed.\n");
-    return;
-  }
+  const question = `Remove ${plural(paths.length, "renamed name")} for good?`;
+  const hint = "Look at the list, and add --yes to remove what is in it.";
+  if (!(await confirmChange(io, options.yes, { question, done: "removed", hint }))) return;
   // One that a program made too deep, or keeps filling, does not keep the others.
   const failures: unknown[] = [];
   for (const path of paths) await remove(path).catch((thrown: unknown) => failures.push(thrown));
-  io.out(`Removed ${counted(paths.length - failures.length)}.\n`);
+  io.out(`Removed ${plural(paths.length - failures.length, "renamed name")}.\n`);
   if (failures.length > 0) throw failures[0];
 };

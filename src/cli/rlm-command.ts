@@ -1,7 +1,6 @@
-import { cleanName } from "../base/text.ts";
-import { EFFECTS, LOCAL } from "../core/contract.ts";
+import { plural } from "../base/text.ts";
 import type { Core } from "../core/core.ts";
-import { CLI_AGENT, callAsking } from "./call-command.ts";
+import { callAsking, requestOf } from "./call-command.ts";
 import { bold, type Io } from "./io.ts";
 
 interface RlmOptions {
@@ -74,8 +73,6 @@ interface Answered {
 
 const MAX_EVIDENCE_CHARS = 120;
 
-const countOf = (count: unknown, what: string): string => `${String(count)} ${what}${count === 1 ? "" : "s"}`;
-
 const showAnswer = ({ data, meta }: Answered, io: Io): void => {
   io.data(`${data.answer}\n`);
   const { total_cost_usd: cost, calls, turns } = data.budget_summary;
@@ -86,32 +83,15 @@ const showAnswer = ({ data, meta }: Answered, io: Io): void => {
   if (meta["partial"] === true)
     io.err(`note: a limit ended the analysis (${String(meta["limit"])}); this is its last draft.\n`);
   io.err(
-    `${countOf(turns, "turn")}, ${countOf(calls, "call")}, $${Number(cost).toFixed(4)}, ${String(meta["model_used"])}\n`,
+    `${plural(Number(turns), "turn")}, ${plural(Number(calls), "call")}, $${Number(cost).toFixed(4)}, ${String(meta["model_used"])}\n`,
   );
 };
 
 /** Calls rlm_query like any client, and shows a person how it goes. Gives the name of the trace, if there is one. */
 export const runRlmQuery = async (core: Core, io: Io, options: RlmOptions): Promise<string | undefined> => {
-  const { defaultModel, defaultBudgetProfile } = core.settings();
   const view = createLiveView(io, options.now);
-  const request = {
-    tool: "rlm_query",
-    args: options.args,
-    correlationId: options.correlationId,
-    signal: options.signal,
-    caller: {
-      agentId: CLI_AGENT,
-      sessionId: cleanName(options.correlationId),
-      model: defaultModel,
-      budgetProfile: defaultBudgetProfile,
-      transport: "cli" as const,
-      principal: LOCAL,
-      owner: `cli:${options.correlationId}`,
-      may: new Set<string>(EFFECTS),
-    },
-    progress: async (_done: number, _total?: number, message?: string): Promise<void> =>
-      view.show(message ?? ""),
-  };
+  const onProgress = (_done: number, _total?: number, message = ""): void => view.show(message);
+  const request = requestOf(core, { ...options, tool: "rlm_query" }, options.args, onProgress);
   const result = await callAsking(core, request, io, options.allow);
   view.clear();
   if (result.kind === "ok") {
@@ -120,7 +100,6 @@ export const runRlmQuery = async (core: Core, io: Io, options: RlmOptions): Prom
     else showAnswer(output, io);
     return output.meta["trace_file"] as string | undefined;
   }
-  if (result.kind === "questions") return undefined;
   if (options.json) io.data(`${JSON.stringify(result.body)}\n`);
   throw result.error;
 };

@@ -5,7 +5,7 @@ import { redactUserinfo } from "../config/redact.ts";
 import { tomlInline } from "../config/toml-text.ts";
 import type { TrustRecord } from "../config/trust-record.ts";
 import type { Widening } from "../config/workspace-file.ts";
-import { bold, type Io } from "./io.ts";
+import { bold, type Io, onOneLine } from "./io.ts";
 
 /** A file that is trusted by its content. */
 interface TrustedFile {
@@ -47,11 +47,6 @@ export interface Trust {
   list(): Promise<readonly TrustRecord[]>;
 }
 
-/** A name may hold control characters, which must not reach a terminal. */
-const plain = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the point.
-  text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "?");
-
 const show = (value: unknown): string => tomlInline(redactUserinfo(value));
 
 /** Directories are granted by their real paths. */
@@ -61,7 +56,7 @@ const leadsElsewhere = (asked: unknown, grant: unknown): boolean =>
 const describeUnreadable = ({ unreadable }: TrustPlan): readonly string[] =>
   unreadable.map(
     ({ folder, reason }) =>
-      `  code in ${plain(folder)} cannot be read, so it cannot be trusted (${plain(reason)}); none of it is loaded`,
+      `  code in ${onOneLine(folder)} cannot be read, so it cannot be trusted (${onOneLine(reason)}); none of it is loaded`,
   );
 
 const describePlan = (plan: TrustPlan): string =>
@@ -71,7 +66,7 @@ const describeFiles = (title: string, files: readonly TrustedFile[]): readonly s
   ...(files.length === 0 ? [] : [`  ${title}, by file and SHA-256:`]),
   ...files.map(
     ({ file, digest, isGranted }) =>
-      `    ${digest.slice(0, 12)}  ${plain(file)}${isGranted ? " (already granted)" : " (not granted)"}`,
+      `    ${digest.slice(0, 12)}  ${onOneLine(file)}${isGranted ? " (already granted)" : " (not granted)"}`,
   ),
 ];
 
@@ -142,12 +137,9 @@ const listTrusted = async (trust: Trust, io: Io, json: boolean): Promise<void> =
   else if (records.length === 0) io.out("No workspace is trusted.\n");
   for (const { workspace, values, digests } of json ? [] : records) {
     const files = Object.values(digests).reduce((sum, folder) => sum + Object.keys(folder).length, 0);
-    const granted = [
-      ...Object.keys(values),
-      ...(files === 0 ? [] : [`${plural(files, "file", "files")} by content`]),
-    ];
+    const granted = [...Object.keys(values), ...(files === 0 ? [] : [`${plural(files, "file")} by content`])];
     io.out(
-      `${plain(workspace)}\n  ${granted.length === 0 ? "nothing beyond your own configuration" : granted.join(", ")}\n`,
+      `${onOneLine(workspace)}\n  ${granted.length === 0 ? "nothing beyond your own configuration" : granted.join(", ")}\n`,
     );
   }
 };

@@ -8,7 +8,8 @@ export const wholeNumber = (
 ): number => {
   const value = Number(typed);
   if (/^\d+$/.test(typed) && value >= min && value <= max) return value;
-  throw new LlmcError("invalid_args", `${option} takes a whole number of at least ${min}.`, {
-    hint: `For example ${option} ${Math.max(min, 7)}.`,
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+  throw new LlmcError("invalid_args", `${option} takes a whole number ${range}.`, {
+    hint: `For example ${option} ${Math.min(Math.max(min, 7), max)}.`,
   });
 };

@@ -17,7 +17,7 @@ export const refuseByPolicy = (
 ): LlmcError => {
   if (brokenAt !== undefined)
     return new LlmcError("forbidden", `Everything is refused, because a policy has an error: ${brokenAt}.`, {
-      hint: "The operator sees with llmc policy check what is wrong; a fixed file takes effect at once.",
+      hint: "llmc policy check shows the operator what is wrong; a corrected file takes effect at once.",
     });
   const [policy] = policies;
   if (failure !== undefined)

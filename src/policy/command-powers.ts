@@ -92,10 +92,22 @@ const subcommandNeeds = (args: readonly string[], rule: ProgramRule): Need[] => 
     : [...needs, { power: subcommands.rest, because: brief(first) }];
 };
 
-const readsOnly = (args: readonly string[], names: string, shape: OptionShape): boolean => {
+const readsOnly = (
+  args: readonly string[],
+  rows: NonNullable<ProgramRule["readsWith"]>,
+  shape: OptionShape,
+): boolean => {
   const end = args.findIndex((arg) => !arg.startsWith("-") || arg === "--");
   const leading = parseArguments(end < 0 ? args : args.slice(0, end), shape).options;
-  return leading.some((option) => option.isSure && listed(names).includes(option.name));
+  const all = parseArguments(args, shape).options;
+  return rows.some(([oneOf, beside]) => {
+    const names = listed(oneOf);
+    const known = new Set([...names, ...listed(beside)]);
+    return (
+      leading.some((option) => option.isSure && names.includes(option.name)) &&
+      all.every(({ name }) => known.has(name))
+    );
+  });
 };
 
 /** All powers that these arguments ask for, by the program's rule. */

@@ -16,14 +16,25 @@ export const judgeAwkText = (text: string): ScriptPower | undefined => {
   return undefined;
 };
 
-const ADDRESS = String.raw`(?:\d+(?:~\d+)?|\$|/(?:\\.|[^\\/\n])+/[IM]*)`;
-const DELIMITED = String.raw`(?:\\.|(?!\k<d>)[^\\\n])*\k<d>`;
+/**
+ * A regular expression up to its delimiter. Within brackets some programs take the delimiter for a letter and others for
+ * the end, and a backslash for itself or not: brackets pass only where all of them read the same.
+ */
+const regexUpTo = (delimiter: string): string => {
+  const inBrackets = String.raw`(?:\\[^[\]\n]|(?!${delimiter})[^[\\\]\n]|\[(?!${delimiter}):[a-z]+:\])*`;
+  const brackets = String.raw`\[(?:\^\]|\]|\^(?!\])|(?![\^\]]))${inBrackets}\]`;
+  return String.raw`(?:\\.|(?!${delimiter})[^[\\\n]|${brackets})`;
+};
+
+const ADDRESS = String.raw`(?:\d+(?:~\d+)?|\$|/${regexUpTo("/")}+/[IM]*)`;
+const PATTERN = String.raw`${regexUpTo(String.raw`\k<d>`)}*\k<d>`;
+const REPLACEMENT = String.raw`(?:\\.|(?!\k<d>)[^\\\n])*\k<d>`;
 // No two parts in a row can take the same blanks, so that time is bounded by the length.
 const SED_COMMAND = new RegExp(
   String.raw`(?:${ADDRESS}(?:,[ \t]*(?:${ADDRESS}|[+~]\d+))?)?[ \t]*(?:!+[ \t]*)?(?:\{|` +
     String.raw`[aic](?:[ \t]*\\)?[^\\\n]*(?=$|\n)|#[^\n]*|` +
     String.raw`(?:[}pdDPnNhHgGxz=]|[qQlL](?:[ \t]*\d+)?|[bt:T](?:[ \t]*[\w.-]+)?` +
-    String.raw`|[sy](?<d>[/|,#:@!~%_+])${DELIMITED}${DELIMITED}[gpiImM\d]*)[ \t]*(?=$|[\n;}]))`,
+    String.raw`|[sy](?<d>[/|,#:@!~%_+])${PATTERN}${REPLACEMENT}[gpiImM\d]*)[ \t]*(?=$|[\n;}]))`,
   "y",
 );
 const BETWEEN = /[\s;]*/y;

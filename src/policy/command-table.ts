@@ -30,8 +30,11 @@ export interface ProgramRule extends OptionShape {
   readonly isBundled?: true;
   /** Operands beyond these are files that it writes. */
   readonly maxOperands?: number;
-  /** It writes unless one of these options comes before its operands. */
-  readonly readsWith?: string;
+  /**
+   * It writes unless one of the options of a row comes before its operands, and no other than those and the ones beside
+   * them stands anywhere: a later one may take it back (`xz -t -z`).
+   */
+  readonly readsWith?: readonly (readonly [oneOf: string, beside: string])[];
   /** Options and operands that need a power because of what they say. */
   readonly patterns?: readonly (readonly [Power, RegExp])[];
   /** Options whose value is a path, which needs the power only where it leads outside. */
@@ -286,10 +289,17 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
 
   ["dd", { patterns: [["write", /^of=/]] }],
   ["zip", { always: ["write"], powers: { run: "-T --test -TT --unzip-command" } }],
-  ["unzip", { readsWith: "-l -v -t -Z -p -z -c" }],
+  ["unzip", { readsWith: [["-l -v -t -Z -p -z -c", "-q -C -a -x -1 -2 -s -m -h"]] }],
   ...each("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 compress uncompress", {
     flags: "dkvq19",
-    readsWith: "-l --list -t --test -c --stdout --to-stdout",
+    readsWith: [
+      ["-l --list -t --test", "-k -v -q --keep --verbose --quiet"],
+      [
+        "-c --stdout --to-stdout",
+        "-l --list -t --test -d -z -k -v -q -f -n -1 -2 -3 -4 -5 -6 -7 -8 -9 " +
+          "--decompress --uncompress --compress --keep --verbose --quiet --force --no-name --fast --best",
+      ],
+    ],
   }),
   ...each("jq gojq", { powers: { read: "-L --library-path" } }),
   ["yq", { powers: { write: "-i --inplace --in-place -s --split-exp" } }],

@@ -181,7 +181,8 @@ const createEngineLoader = (
       if (failure !== undefined) throw toLlmcError(failure);
       return ready;
     },
-    close: async (): Promise<void> => (await loading)?.close(),
+    /** Engines that could not be loaded have nothing to close, and whoever asked for them was told why. */
+    close: async (): Promise<void> => (await loading?.catch(() => undefined))?.close(),
   };
 };
 

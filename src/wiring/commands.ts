@@ -35,6 +35,7 @@ import { rlmActions } from "./rlm-commands.ts";
 import { setupActions } from "./setup-commands.ts";
 import { createTrust } from "./trust.ts";
 import { trustCommand } from "./trust-command-line.ts";
+import { typedNumber } from "./typed-number.ts";
 import { describeUnknownTools, unknownTools } from "./unknown-tools.ts";
 import { VERSION } from "./version.ts";
 
@@ -66,6 +67,26 @@ const openQuietly = async (run: Invocation, options: CommonOptions): Promise<App
   return app;
 };
 
+const withApp = async (
+  run: Invocation,
+  options: CommonOptions,
+  work: (app: App) => Promise<void>,
+): Promise<void> => {
+  const app = await openQuietly(run, options);
+  try {
+    await work(app);
+  } finally {
+    await app.close();
+  }
+};
+
+/** Fires when the person ends the program: by ctrl-c, or as its terminal ends. */
+const interruptOf = ({ io }: Invocation): AbortSignal => {
+  const stop = new AbortController();
+  io.onInterrupt(() => stop.abort());
+  return stop.signal;
+};
+
 /** At a terminal the index is brought up to date before the question, with a progress bar for the person who waits. */
 const indexFirst = async (io: Io, app: App, signal: AbortSignal): Promise<void> => {
   if (!io.canRedraw) return;
@@ -74,21 +95,19 @@ const indexFirst = async (io: Io, app: App, signal: AbortSignal): Promise<void> 
 };
 
 /** Every command that calls a tool: the call is ended by ctrl-c, and the program with it. */
-const callTool = async (
+const callTool = (
   run: Invocation,
   options: CommonOptions,
   call: Omit<Parameters<typeof runCall>[2], "correlationId" | "signal" | "allow">,
   needsIndex = false,
-): Promise<void> => {
-  const app = await openQuietly(run, { ...options, mode: options.mode ?? "classic" });
-  const stop = new AbortController();
-  run.io.onInterrupt(() => stop.abort());
-  try {
-    if (needsIndex) await indexFirst(run.io, app, stop.signal);
+): Promise<void> =>
+  withApp(run, { ...options, mode: options.mode ?? "classic" }, async (app) => {
+    const signal = interruptOf(run);
+    if (needsIndex) await indexFirst(run.io, app, signal);
     await runCall(app.core, run.io, {
       ...call,
       correlationId: randomUUID(),
-      signal: stop.signal,
+      signal,
       allow: async (names) => {
         const { planAllow } = await import("./allow.ts");
         // Beside the result, which goes to stdout.
@@ -96,10 +115,7 @@ const callTool = async (
         await runAllow(await planAllow(await requestOf(run, options), { names }), io, { yes: true });
       },
     });
-  } finally {
-    await app.close();
-  }
-};
+  });
 
 /** A command that asks the index by a tool, with its own names for the arguments. */
 const askTool = (
@@ -108,10 +124,6 @@ const askTool = (
   tool: string,
   args: Readonly<Record<string, unknown>>,
 ): Promise<void> => callTool(run, common, { tool, args: JSON.stringify(args), json: json ?? false }, true);
-
-/** A number as typed; other text is passed on, and the tool refuses it with a reason. */
-const numberOf = (typed: string | undefined): unknown =>
-  typed === undefined || typed.trim() === "" || Number.isNaN(Number(typed)) ? typed : Number(typed);
 
 const trustActions: ActionsOf<
   "trust" | "validateRepo" | "showConfig" | "validateConfig" | "explainConfig"
@@ -171,28 +183,21 @@ const appActions: ActionsOf<"doctor" | "tools" | "locks" | "usage" | "call"> = (
     if (!runDoctor(findings, run.io, { json: options.json ?? false }))
       run.setExitCode(ERROR_TABLE.unavailable.exit);
   },
-  tools: async (options) => {
-    const { mode, ...others } = options;
-    const app = await openQuietly(run, others);
-    await runTools(app.core, run.io, await tokenCounter(), { mode, json: options.json ?? false });
-    if (isModeUnnamed(app.config.current())) run.io.err(`note: ${await describeUnnamedMode(app.core)}\n`);
-    await app.close();
-  },
-  locks: async (options) => {
-    const app = await openQuietly(run, options);
-    const { locks } = await app.engines();
-    runLocks(locks, run.io, { json: options.json ?? false });
-    await app.close();
-  },
-  usage: async (options) => {
-    const app = await openQuietly(run, options);
-    try {
+  tools: ({ mode, ...options }) =>
+    withApp(run, options, async (app) => {
+      await runTools(app.core, run.io, await tokenCounter(), { mode, json: options.json ?? false });
+      if (isModeUnnamed(app.config.current())) run.io.err(`note: ${await describeUnnamedMode(app.core)}\n`);
+    }),
+  locks: (options) =>
+    withApp(run, options, async (app) => {
+      const { locks } = await app.engines();
+      runLocks(locks, run.io, { json: options.json ?? false });
+    }),
+  usage: (options) =>
+    withApp(run, options, async (app) => {
       const { usage } = await app.engines();
       runUsage({ summary: usage.summary, text: usageText }, run.io, options);
-    } finally {
-      await app.close();
-    }
-  },
+    }),
   call: (tool, { args, json, structured, agent, session, model, ...common }) =>
     callTool(run, common, {
       tool,
@@ -205,34 +210,29 @@ const appActions: ActionsOf<"doctor" | "tools" | "locks" | "usage" | "call"> = (
 });
 
 const indexActions: ActionsOf<"index" | "search" | "whereUsed" | "inspect"> = (run) => ({
-  index: async (options) => {
-    const app = await openQuietly(run, options);
-    const stop = new AbortController();
-    run.io.onInterrupt(() => stop.abort());
-    try {
+  index: (options) =>
+    withApp(run, options, async (app) => {
+      const signal = interruptOf(run);
       const { retrieval } = await app.engines();
       await runIndex(retrieval, run.io, {
         force: options.force ?? false,
         json: options.json ?? false,
-        signal: stop.signal,
+        signal,
         now: app.now,
       });
-    } finally {
-      await app.close();
-    }
-  },
+    }),
   search: async (query, options) =>
     askTool(run, options, "rag_search", {
       query: await questionOf(run, query, options.file),
       scope: options.scope,
-      k: numberOf(options.k),
-      budget_tokens: numberOf(options.budget),
+      k: typedNumber(options.k),
+      budget_tokens: typedNumber(options.budget),
       path_glob: options.path,
       language: options.language,
       kind: options.kind,
     }),
   whereUsed: (symbol, options) =>
-    askTool(run, options, "rag_where_used", { symbol, limit: numberOf(options.limit) }),
+    askTool(run, options, "rag_where_used", { symbol, limit: typedNumber(options.limit) }),
   inspect: (target, options) => askTool(run, options, "inspect", { target }),
 });
 
@@ -243,7 +243,7 @@ const kbActions: ActionsOf<"kb"> = (run) => ({
     if (command.do === "search") {
       const { name: collection, query, version, topK } = command;
       const filters = version === undefined ? undefined : { version };
-      const args = JSON.stringify({ collection, query, filters, top_k: numberOf(topK) });
+      const args = JSON.stringify({ collection, query, filters, top_k: typedNumber(topK) });
       return callTool(run, common, { tool: "kb_hybrid_search", args, ...isJson });
     }
     if (command.do === "ask") {
@@ -254,13 +254,10 @@ const kbActions: ActionsOf<"kb"> = (run) => ({
       const args = JSON.stringify({ query, filters });
       return callTool(run, { ...common, set }, { tool: "kb_answer", args, ...isJson });
     }
-    const app = await openQuietly(run, common);
-    try {
+    return withApp(run, common, async (app) => {
       const { runKbCommand } = await import("./kb-commands.ts");
       await runKbCommand(run, app, command, options);
-    } finally {
-      await app.close();
-    }
+    });
   },
 });
 

@@ -6,6 +6,7 @@ import { modeCost } from "../cli/tools-command.ts";
 import { showOrigin } from "../config/layer.ts";
 import { leftOut } from "../config/left-out.ts";
 import type { Loaded } from "../config/load.ts";
+import { valueAt } from "../config/sections.ts";
 import { isInstalled } from "../host/os/bundled-files.ts";
 import { descriptorsHavePaths, versionOf, watchLimit } from "../host/os/probe.ts";
 import { isOnMachine } from "../host/os/system-programs.ts";
@@ -68,28 +69,15 @@ const examineModeOf = async ({ core }: App, loaded: Loaded): Promise<Finding> =>
   return good("mode", `${mode}: ${tools.length} tools, ${tokens} tokens`);
 };
 
-/** What clients pay for the tool list, and files that should have brought tools. What waits for trust is said there. */
-const examineTools = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
-  if (loaded === undefined) return [];
-  const silent = { "mcp.logging.level": { flag: "(command)", value: "silent" } };
-  const app = await createApp({ ...request, overrides: { ...request.overrides, ...silent } });
-  try {
-    const broken = app.core.leftOut().filter(({ isUntrusted }) => !isUntrusted);
-    return [
-      await examineModeOf(app, loaded),
-      ...broken.map((one) => weak("custom tools", describeLeftOut(one, trustCommand(request)))),
-    ];
-  } finally {
-    await app.close();
-  }
-};
+/** Files that should have brought tools. What waits for trust is said there. */
+const examineCustomTools = ({ core }: App, request: AppRequest): readonly Finding[] =>
+  core
+    .leftOut()
+    .filter(({ isUntrusted }) => !isUntrusted)
+    .map((one) => weak("custom tools", describeLeftOut(one, trustCommand(request))));
 
 /** Whether the policies that somebody wrote are in force. */
-const examinePolicies = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
-  if (loaded === undefined) return [];
-  const silent = { "mcp.logging.level": { flag: "(command)", value: "silent" } };
-  const { policy, close } = await createApp({ ...request, overrides: { ...request.overrides, ...silent } });
-  await close();
+const examinePolicies = ({ policy }: App): readonly Finding[] => {
   const { policies, problems, warnings } = policy.report();
   if (problems.length > 0)
     return [
@@ -105,6 +93,22 @@ const examinePolicies = async (request: AppRequest, loaded: Loaded | undefined):
       ? good("policies", detail)
       : weak("policies", `${detail}; ${warnings.map(describeProblem).join("; ")}`, "llmc policy check"),
   ];
+};
+
+/** What a server with this configuration offers to clients, and by which policies. */
+const examineServer = async (
+  request: AppRequest,
+  loaded: Loaded | undefined,
+): Promise<{ readonly tools: readonly Finding[]; readonly policies: readonly Finding[] }> => {
+  if (loaded === undefined) return { tools: [], policies: [] };
+  const silent = { "mcp.logging.level": { flag: "(command)", value: "silent" } };
+  const app = await createApp({ ...request, overrides: { ...request.overrides, ...silent } });
+  try {
+    const tools = [await examineModeOf(app, loaded), ...examineCustomTools(app, request)];
+    return { tools, policies: examinePolicies(app) };
+  } finally {
+    await app.close();
+  }
 };
 
 const ALLOWLIST_KEY = "mcp.tools.run_cmd_allowlist";
@@ -205,16 +209,12 @@ const examineModel = async (request: AppRequest, loaded: Loaded | undefined): Pr
   }
 };
 
-const valueAt = (config: unknown, key: string): string =>
-  String(
-    key.split(".").reduce((value, part) => (value as Record<string, unknown> | undefined)?.[part], config) ??
-      "",
-  );
-
 /** Packages that npm does not install by itself: a fault only where the configuration asks for one. */
 const examineExtras = (loaded: Loaded | undefined): Finding[] => {
   const missing = Object.entries(EXTRAS).filter(([, { packages }]) => !packages.every(isInstalled));
-  const asked = missing.filter(([, { key, values }]) => values.test(valueAt(loaded?.config, key)));
+  const isAsked = ({ key, values }: (typeof EXTRAS)[keyof typeof EXTRAS]): boolean =>
+    loaded !== undefined && values.test(String(valueAt(loaded.config, key)));
+  const asked = missing.filter(([, extra]) => isAsked(extra));
   if (asked.length > 0)
     return asked.map(([name, extra]) =>
       bad(
@@ -233,12 +233,13 @@ const examineExtras = (loaded: Loaded | undefined): Finding[] => {
 export const examine = async (request: AppRequest): Promise<readonly Finding[]> => {
   const { finding, loaded } = await examineConfig(request);
   const [git, watches] = await Promise.all([versionOf("git"), watchLimit()]);
+  const { tools, policies } = await examineServer(request, loaded);
   return [
     good("llmc", `${VERSION} on Node ${process.versions.node}, ${process.platform} ${process.arch}`),
     finding,
-    ...(await examineTools(request, loaded)),
+    ...tools,
     ...(await examineTrust(request, loaded)),
-    ...(await examinePolicies(request, loaded)),
+    ...policies,
     ...(await examineFlows(request, loaded)),
     await examineState(request),
     ...(await examineRoots(request, loaded)),

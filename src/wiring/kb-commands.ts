@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
-import { basename, isAbsolute, relative, resolve } from "node:path";
+import { basename, relative, resolve } from "node:path";
 import { LlmcError } from "../base/error.ts";
+import { isInside } from "../base/paths.ts";
 import type { KbFlags } from "../cli/actions.ts";
 import type { KbCommand } from "../cli/kb-actions.ts";
 import { type KbOperator, runKb } from "../cli/kb-command.ts";
@@ -35,9 +36,7 @@ const uriOf =
   (root: string) =>
   (source: string, id: string): string => {
     if (isNamed(source)) return `${basename(source.replace(/#.*$/, "")).replace(/\.git$/, "")}/${id}`;
-    const near = relative(root, source);
-    const isInside = near === "" || !(near.startsWith("..") || isAbsolute(near));
-    const label = isInside ? near : basename(source);
+    const label = isInside(source, root) ? relative(root, source) : basename(source);
     if (basename(source) === id) return label;
     return label === "" ? id : `${label}/${id}`;
   };

@@ -16,13 +16,10 @@ import type { App } from "./app.ts";
 import type { ActionsOf, Invocation } from "./invocation.ts";
 import { requestOf } from "./request.ts";
 import { traceFolder } from "./trace-wiring.ts";
+import { typedNumber } from "./typed-number.ts";
 
 const MAX_TRACE_BYTES = 512 * 1024 * 1024;
 const PRIVATE_MODE = 0o600;
-
-/** A number as typed; other text is passed on, and the tool refuses it with a reason. */
-const numberOf = (typed: string | undefined): unknown =>
-  typed === undefined || typed.trim() === "" || Number.isNaN(Number(typed)) ? typed : Number(typed);
 
 /** What the flags of this command mean as configuration. */
 const settingsOf = (run: Invocation, options: RlmFlags): readonly string[] => {
@@ -69,10 +66,10 @@ const argsOf = async (run: Invocation, task: string, options: RlmFlags, app: App
     task,
     path: file === undefined ? undefined : relative(app.root, resolve(run.cwd, file)),
     context: context === "-" ? await run.io.readInput(rlm.max_bytes_limit) : context,
-    budget_usd: numberOf(options.budgetUsd),
-    max_turns: numberOf(options.maxTurns),
-    timeout_s: numberOf(options.timeout),
-    max_bytes: numberOf(options.maxBytes),
+    budget_usd: typedNumber(options.budgetUsd),
+    max_turns: typedNumber(options.maxTurns),
+    timeout_s: typedNumber(options.timeout),
+    max_bytes: typedNumber(options.maxBytes),
     model: options.model,
     language: options.language,
   };

@@ -10,4 +10,4 @@ export const unknownTools = ({ config: { mcp } }: Loaded): readonly string[] => 
 };
 
 export const describeUnknownTools = (names: readonly string[]): string =>
-  `mcp.hybrid.promoted_tools names what is no tool: ${names.join(", ")}`;
+  `mcp.hybrid.promoted_tools names unknown tools: ${names.join(", ")}`;

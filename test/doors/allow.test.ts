@@ -122,7 +122,7 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
       "project/llmc.toml":
         '[mcp]\nmode = "hybrid"\n[mcp.hybrid]\npromoted_tools = ["stat", "linux_proc_stopp"]\n',
     });
-    const problem = "mcp.hybrid.promoted_tools names what is no tool: linux_proc_stopp";
+    const problem = "mcp.hybrid.promoted_tools names unknown tools: linux_proc_stopp";
     expect((await llmc(["config", "validate"])).err).toContain(problem);
     expect((await llmc(["doctor"])).out).toContain(problem);
   });

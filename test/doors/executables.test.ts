@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openTestApp, TEST_CALLER, type TestApp, tempWorkspace } from "../app.ts";
@@ -148,6 +148,14 @@ describe("REQ-T13 REQ-X9: scripts of a folder become tools", () => {
     // What its author changes is run as it is.
     writeFileSync(join(folder, "count_lines.py"), COUNT.replace("print(", "print('changed', "));
     expect(await app.text("count_lines", { path: "a.txt" })).toBe("changed 1");
+  });
+
+  test("a program may be larger than any script: only its beginning is read", async () => {
+    const folder = tempWorkspace({ "big.sh": ECHO, "big.sh.json": ECHO_JSON });
+    chmodSync(join(folder, "big.sh"), 0o755);
+    truncateSync(join(folder, "big.sh"), 64 * 1024 * 1024);
+    const app = await openTestApp({ overrides: { "mcp.mode": "classic", "mcp.tools.executables": folder } });
+    expect(names(app)).toContain("say_all");
   });
 });
 

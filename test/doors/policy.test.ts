@@ -215,7 +215,7 @@ describe("REQ-I4: llmc policy test", () => {
     );
     const failed = await llmc("policy", "test", "t.toml");
     expect(failed.code).not.toBe(0);
-    expect(failed.out).toBe("FAIL  npm of ci: expected allow, is deny (by no-npm)\n1 of 1 cases failed.\n");
+    expect(failed.out).toBe("FAIL  npm of ci: expected allow, is deny (by no-npm)\n1 of 1 case failed.\n");
   });
 
   test.each([

@@ -65,6 +65,19 @@ describe.each(ofThisKernel)("FAIL-J3 FAIL-J4 files that a git configuration name
     }
   });
 
+  test.each(casesIn(setting, ["sub/.env", "\\\n  sub/.env", '"" sub/.env', "sub\t.env", "sub\r.env"]))(
+    "a value that is written as %j shows nothing",
+    async (written) => {
+      await using workspace = await repository();
+      for (const name of ["sub .env", "sub\t.env"]) symlinkSync("sub/.env", join(workspace.root, name));
+      appendFileSync(join(workspace.root, ".git/config"), `[blame]\n\tignoreRevsFile = ${written}\n`);
+      await using commands = tools(setting, workspace.root);
+      const seen = await commands.use("run_cmd", "git blame file.txt").catch((thrown: Error) => thrown);
+      if (isPlain) expect(seen).toMatchObject({ code: "forbidden" });
+      expect(seen instanceof Error ? seen.message : seen).not.toContain("very-secret");
+    },
+  );
+
   test.each(
     casesIn(
       setting,

@@ -12,8 +12,8 @@ export const find: Enricher = {
   programs: ["find", "fd", "fdfind"],
   enrich: (ran, limits) => {
     const [program, ...args] = ran.argv;
-    const others = program.endsWith("find") ? OTHER_OUTPUT : FD_OTHER_OUTPUT;
-    if (args.some((arg) => others.has(arg))) return undefined;
+    const others = program === "find" ? OTHER_OUTPUT : FD_OTHER_OUTPUT;
+    if (args.some((arg) => others.has(arg.replace(/=.*/s, "")))) return undefined;
     const paths = splitLines(plainText(ran.stdout));
     const title = `${ran.cut ? "at least " : ""}${plural(paths.length, "path")}`;
     return { ...summarizePaths(paths, limits, title), matchCount: paths.length };

@@ -67,7 +67,7 @@ const renderStat = ({ path, kind, added, removed }: FileDiff): string =>
 const MAX_HUNK_LINES = 80;
 
 const renderHunk = (hunk: readonly string[]): string => {
-  const rest = hunk.length > MAX_HUNK_LINES ? [`[+${hunk.length - MAX_HUNK_LINES} lines]`] : [];
+  const rest = hunk.length > MAX_HUNK_LINES ? [`[+${plural(hunk.length - MAX_HUNK_LINES, "line")}]`] : [];
   return [...hunk.slice(0, MAX_HUNK_LINES).map((line) => shorten(line, 300)), ...rest].join("\n");
 };
 

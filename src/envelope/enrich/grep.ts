@@ -83,7 +83,7 @@ const renderHits = (hits: readonly Hit[], maxRows: number, maxChars: number): st
     if (hit.number !== "") return `${lineNumbersOf(numbers)}${hit.isMatch ? ":" : "-"}${text}`;
     return numbers.length > 1 ? `${text} [×${numbers.length}]` : text;
   });
-  return rest === 0 ? rendered : [...rendered, `[+${rest} lines]`];
+  return rest === 0 ? rendered : [...rendered, `[+${plural(rest, "line")}]`];
 };
 
 const renderFile = ({ path, hits }: FileHits, maxRows: number, maxChars: number): string => {
@@ -153,7 +153,7 @@ const summarizeCounts = (lines: readonly string[], limits: EnrichLimits): Enrich
   const found = rows.filter(({ count }) => count > 0).sort((a, b) => b.count - a.count);
   const rendered = found.map(({ path, count }) => `${path}:${count}`);
   const empty = rows.length - found.length;
-  const head = `[${plural(total, "match", "matches")} in ${plural(found.length, "file")}${empty === 0 ? "" : `; ${empty} files without one not listed`}]`;
+  const head = `[${plural(total, "match", "matches")} in ${plural(found.length, "file")}${empty === 0 ? "" : `; ${plural(empty, "file")} without one not listed`}]`;
   const shown = countFitting(rendered, limits.maxTokens - 60);
   const rest = rendered.length === shown ? [] : [`[and ${plural(rendered.length - shown, "more file")}]`];
   return {

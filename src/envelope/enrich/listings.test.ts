@@ -38,6 +38,15 @@ describe("find", () => {
       )?.text,
     ).toContain('a dir/: "some file"');
   });
+
+  test("fd's own options, under both names of fd: what they print passes through", () => {
+    const lines = many(40, () => "src/a.ts");
+    for (const program of ["fd", "fdfind"]) {
+      expect(summarize(`${program} -e ts`, lines)?.text).toContain("[40 paths");
+      for (const option of ["-l", "-0", "--format={/}"])
+        expect(summarize(`${program} ${option}`, lines), option).toBeUndefined();
+    }
+  });
 });
 
 describe("ls and tree", () => {

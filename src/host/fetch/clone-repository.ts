@@ -54,6 +54,7 @@ const createRunGit = (
     const end = (): void => void git.kill();
     const timer = setTimeout(end, timeoutMs);
     signal?.addEventListener("abort", end, { once: true });
+    if (signal?.aborted === true) end();
     let output = "";
     git.onData((chunk) => {
       output = (output + chunk.toString("utf8")).slice(0, MAX_OUTPUT_CHARS);
@@ -71,7 +72,7 @@ const createRunGit = (
 const refuseOld = ({ output }: Run): void => {
   const [, major = 0, minor = 0] = /(\d+)\.(\d+)/.exec(output)?.map(Number) ?? [];
   if (major < 2 || (major === 2 && minor < 37))
-    throw new LlmcError("unavailable", "To clone repositories takes git 2.37 or later.");
+    throw new LlmcError("unavailable", "Cloning a repository needs git 2.37 or later.");
 };
 
 /**
@@ -85,7 +86,8 @@ export const cloneRepository = async (
   signal?: AbortSignal,
 ): Promise<Clone> => {
   const url = checkDownloadUrl(address, rules);
-  if (!REVISION.test(revision)) throw new LlmcError("invalid_args", "That is no name of a branch or tag.");
+  if (!REVISION.test(revision))
+    throw new LlmcError("invalid_args", "That is not the name of a branch or tag.");
   const settings = settingsFor(url, await judgedAddresses(url, rules));
   const folder = realpathSync.native(mkdtempSync(join(tmpdir(), "llmc-clone-")));
   const runner = createCommandRunner({ mode: () => "auto" });
@@ -102,7 +104,7 @@ export const cloneRepository = async (
     const { code } = await run(args, settings);
     if (code !== 0)
       throw new LlmcError("unavailable", "The repository could not be cloned.", {
-        hint: "It may need a password, redirect, or have no such branch or tag; hashes of commits are not taken.",
+        hint: "It may need a password, redirect, or have no such branch or tag; a commit hash is not accepted.",
       });
     return { path, [Symbol.asyncDispose]: remove };
   } catch (thrown) {

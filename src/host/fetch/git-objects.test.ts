@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { createGitObjects } from "./git-objects.ts";
 import type { GitProcess } from "./git-process.ts";
@@ -40,6 +41,18 @@ describe("REQ-K1 objects of a repository that somebody else made", () => {
     expect(() => process.kill(started[0]?.pid ?? 0, 0)).toThrow();
     await objects.close();
     expect(started).toHaveLength(2);
+  });
+
+  test("REQ-K1 the time of one that was read does not end the reading of another", async () => {
+    const script = `read a; printf '%s blob 3\\nabc\\n' "$a"; read b; sleep 0.2; printf '%s blob 3\\ndef\\n' "$b"; cat`;
+    const objects = createGitObjects(async () => startShell(script));
+    const first = new AbortController();
+    expect(await objects.read(ID, 100, first.signal)).toEqual({ kind: "bytes", bytes: Buffer.from("abc") });
+    const second = objects.read(ID, 100, AbortSignal.timeout(30_000));
+    await setImmediate();
+    first.abort();
+    expect(await second).toEqual({ kind: "bytes", bytes: Buffer.from("def") });
+    await objects.close();
   });
 
   test("one that nobody waits for any more is not asked for", async () => {

@@ -79,16 +79,25 @@ const createReader = (git: GitProcess) => {
   };
 };
 
-/** The rejection of a signal, as a promise that nobody has to wait for. */
-const aborted = (signal: AbortSignal | undefined, end: () => void): Promise<never> =>
-  new Promise((_, reject) => {
-    const stop = (): void => {
-      reject(signal?.reason);
-      end();
-    };
-    if (signal?.aborted === true) stop();
-    else signal?.addEventListener("abort", stop, { once: true });
-  });
+/** The answer, unless the signal fires before it is there: then whoever would give it is ended. */
+const unlessAborted = async <T>(
+  answer: Promise<T>,
+  signal: AbortSignal | undefined,
+  end: () => void,
+): Promise<T> => {
+  const aborted = Promise.withResolvers<never>();
+  const stop = (): void => {
+    aborted.reject(signal?.reason);
+    end();
+  };
+  signal?.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([answer, aborted.promise]);
+  } finally {
+    // A signal that fires later must not end the git that answers somebody else by then.
+    signal?.removeEventListener("abort", stop);
+  }
+};
 
 /**
  * Objects of one repository by their ids, one after the other. Its author decides how long git takes for one of them (chains
@@ -105,8 +114,8 @@ export const createGitObjects = (start: () => Promise<GitProcess>) => {
   const readNow = async (id: string, maxBytes: number, signal: AbortSignal | undefined) => {
     signal?.throwIfAborted();
     reader ??= createReader(await start());
-    const current = reader;
-    return Promise.race([current.read(id, maxBytes), aborted(signal, () => void close())]);
+    signal?.throwIfAborted();
+    return unlessAborted(reader.read(id, maxBytes), signal, () => void close());
   };
   return {
     read: (id: string, maxBytes: number, signal?: AbortSignal): Promise<GitObject> => {

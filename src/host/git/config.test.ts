@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isPlainConfig, MAX_SETTINGS, parseGitConfig, renderGitConfig } from "./config.ts";
@@ -19,6 +20,33 @@ test("REQ-D24: settings that are written are read again as they were", () => {
 const keysOf = (source: string): readonly string[] | undefined =>
   parseGitConfig(source)?.map(({ key, value }) => `${key}=${value}`);
 
+/** The settings that git itself finds in a text; undefined where it refuses it. */
+const readByGit = (source: string): readonly string[] | undefined => {
+  const { status, stdout } = spawnSync("git", ["config", "--file", "-", "--list", "--null"], {
+    input: source,
+    encoding: "utf8",
+  });
+  if (status !== 0) return undefined;
+  const entries = stdout.split("\0").slice(0, -1);
+  return entries.map((entry) => (entry.includes("\n") ? entry.replace("\n", "=") : `${entry}=true`));
+};
+
+test("REQ-D24 FAIL-J3: whatever is read, git reads the same", () => {
+  const token = fc.constantFrom(
+    ...["[a]", "[A.b]", '[a "s"]', "[ a]", '[a "s" ]', "\n", "\r\n", "\r", " ", "=", "b", "x", "#", ";"],
+    ...['"', '""', "\\", "\\\n", "\\\n  ", "\\n", '\\"', "-", "]"],
+  );
+  fc.assert(
+    fc.property(fc.boolean(), fc.array(token, { maxLength: 9 }), (isValue, tokens) => {
+      const source = `[a]\n${isValue ? "b = " : ""}${tokens.join("")}`;
+      const own = keysOf(source);
+      // What is not read is refused as a whole, so only what is read must be the same.
+      if (own !== undefined) expect(own).toEqual(readByGit(source));
+    }),
+    { numRuns: 100 },
+  );
+});
+
 describe("REQ-D24: git's configuration as git reads it", () => {
   test.each([
     ["", []],
@@ -31,6 +59,9 @@ describe("REQ-D24: git's configuration as git reads it", () => {
     ["[alias]\n\tst = !f() { \\\n\t\tx; }; f\n", ["alias.st=!f() { \t\tx"]],
     ["# a\u00a0comment\n[a]\n b = c\n", ["a.b=c"]],
     ["; comment\n[a]\n# other\n b = 1;c\n", ["a.b=1"]],
+    ["[include]\n\tpath = \\\n   x\n", ["include.path=x"]],
+    ['[a]\n b = "" c  \\\n\n', ["a.b=c  "]],
+    ['[a]\n b = " c"\n', ["a.b= c"]],
   ])("%j", (source, keys) => {
     expect(keysOf(source)).toEqual(keys);
   });
@@ -44,6 +75,9 @@ describe("REQ-D24: git's configuration as git reads it", () => {
     "[a]\n b = \\q\n",
     "[a]\n b = c\u00a0\n",
     "[a]\n b = c\v\n",
+    "[a]\n b = c\rd\n",
+    "[ a]\n b = c\n",
+    '[a "s" ]\n b = c\n',
     '[a "b\0"]\n c = d\n',
   ])("what git would not read is not read: %j", (source) => {
     expect(parseGitConfig(source)).toBeUndefined();

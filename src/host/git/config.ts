@@ -7,8 +7,8 @@ export interface GitSetting {
 }
 
 const BLANK = /(?:\s+|[#;][^\n]*)/y;
-const SECTION = /\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]/y;
-const NAME = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:(=)[ \t]*|(?=[#;\r\n]|$))/y;
+const SECTION = /\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?\]/y;
+const NAME = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:(=)[ \t]*|(?=\r?\n|$))/y;
 
 const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | undefined => {
   pattern.lastIndex = at;
@@ -28,7 +28,10 @@ const refuseTooMany = (): LlmcError =>
     { hint: "The user can look at that configuration and shorten it, or run git by hand." },
   );
 
-/** A value up to its comment or line end, with quotes and escapes resolved; undefined where it is malformed. */
+/**
+ * A value up to its comment or line end, with quotes and escapes resolved; undefined where it is malformed. White space
+ * outside quotes does not begin a value, not even on a continued line, and does not end it.
+ */
 const readValue = (
   text: string,
   from: number,
@@ -53,20 +56,20 @@ const readValue = (
     } else if ((letter === "#" || letter === ";") && !isQuoted) {
       const end = text.indexOf("\n", at);
       return { value: value.slice(0, kept), end: end < 0 ? text.length : end };
-    } else {
+    } else if (isQuoted || !/\s/.test(letter)) {
       value += letter;
-      if (isQuoted || !/\s/.test(letter)) kept = value.length;
-    }
+      kept = value.length;
+    } else if (value !== "") value += letter;
   }
   return undefined;
 };
 
 /**
  * White space and control characters that readers of configuration files take for different things: git's own white space is
- * the space, the tab and the line end; a zero byte ends its texts; others follow the rules of Unicode. In comments they do
- * no harm.
+ * the space, the tab and the line end; a zero byte ends its texts; a carriage return within a line is a space to some
+ * versions; others follow the rules of Unicode. In comments they do no harm.
  */
-const UNCLEAR = /^(?![ \t]*[#;]).*(?:[^\S \t\r\n]|[\p{Cc}--[\t\r\n]])/mv;
+const UNCLEAR = /^(?![ \t]*[#;]).*(?:[^\S \t\r\n]|[\p{Cc}--[\t\r\n]]|\r(?!\n))/mv;
 
 /**
  * The settings of a configuration file; undefined where git would not read it either, or we are not sure how. Throws where
@@ -105,6 +108,11 @@ export const parseGitConfig = (source: string): readonly GitSetting[] | undefine
   }
   return settings;
 };
+
+/** What a value may be to git: some versions read a tab between words as a space. */
+export const readingsOf = (value: string): readonly string[] => [
+  ...new Set([value, value.replaceAll("\t", " ")]),
+];
 
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ["\n", "\\n"],

@@ -45,7 +45,7 @@ const isPrivateAllowed = ({ host, hostname }: URL, { privateHosts }: DownloadRul
 export const checkDownloadUrl = (address: string, rules: DownloadRules): URL => {
   const url = URL.parse(address);
   if (url === null || (url.protocol !== "http:" && url.protocol !== "https:"))
-    throw new LlmcError("invalid_args", "The address is not one of http or https.");
+    throw new LlmcError("invalid_args", "The address is neither http nor https.");
   if (url.username !== "" || url.password !== "")
     throw new LlmcError("invalid_args", "The address holds a name or password, which are not sent.");
   const host = hostOf(url);
@@ -70,7 +70,7 @@ export const judgedAddresses = async (url: URL, rules: DownloadRules): Promise<r
 /** The same host, by the same or a safer protocol; another port would be another server. */
 const redirectFrom = (from: URL, location: string | undefined, rules: DownloadRules): URL => {
   const to = URL.parse(location ?? "", from.href);
-  if (to === null) throw failed("The server redirects to nowhere.");
+  if (to === null) throw failed("The server redirects to something that is not an address.");
   const isUpgrade =
     from.protocol === "http:" && to.protocol === "https:" && from.port === "" && to.port === "";
   if (to.hostname !== from.hostname || (to.origin !== from.origin && !isUpgrade))

@@ -118,13 +118,14 @@ export const createPostgresRateLimiter = (
   answerMs: number = ANSWER_MS,
 ) => {
   checkUrl(url);
+  const connectMs = Math.max(CONNECT_MS, answerMs);
   const pool = new Pool({
     connectionString: url,
     fallback_application_name: "llmc",
     // One connection stays open, so that a request seldom waits for a new one.
     min: 1,
     max: MAX_CONNECTIONS,
-    connectionTimeoutMillis: CONNECT_MS,
+    connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: IDLE_MS,
     // A connection whose query times out is closed, and the next decision opens another one.
     query_timeout: answerMs * 2,
@@ -144,7 +145,7 @@ export const createPostgresRateLimiter = (
       return await pool.query(message);
     } catch (error) {
       if (!isTableMissing(error)) throw error;
-      await pool.query(`${transactionLimits(CONNECT_MS)}${createTable(table)}`);
+      await pool.query(`${transactionLimits(connectMs)}${createTable(table)}`);
       return pool.query(message);
     }
   };

@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
-import { type Digests, readRegular, sha256 } from "./trusted-modules.ts";
+import { type Digests, readBeginning, readRegular, sha256 } from "./trusted-modules.ts";
 
 /** A script that may become a tool; what it says about itself is not read yet. */
 export interface FoundExecutable {
@@ -97,7 +97,8 @@ const readScript = (folder: string, path: string, names: ReadonlySet<string>): F
   const sidecar = names.has(`${file}${SIDECAR}`) ? readRegular(`${path}${SIDECAR}`) : undefined;
   if (sidecar !== undefined && sidecar.length > MAX_HEAD_BYTES)
     throw new Error(`its description is over ${MAX_HEAD_BYTES} bytes`);
-  const head = readRegular(path).subarray(0, MAX_HEAD_BYTES).toString("utf8");
+  // A compiled program may be large, and says what it is at its beginning or in its sidecar.
+  const head = readBeginning(path, MAX_HEAD_BYTES).toString("utf8");
   return { file, path, head, sidecar: sidecar?.toString("utf8") };
 };
 

@@ -1,5 +1,14 @@
 import { createHash } from "node:crypto";
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+} from "node:fs";
 import { isBuiltin, type LoadHookSync, type ResolveHookSync, registerHooks } from "node:module";
 import { extname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -19,18 +28,31 @@ const FORMATS: Readonly<Record<string, string>> = {
   ".json": "json",
 };
 
-/** Does not follow links or block on pipes; a file that is too large is refused. */
-export const readRegular = (path: string): Buffer => {
+/** Does not follow links or block on pipes. */
+const withRegular = <T>(path: string, read: (fd: number, size: number) => T): T => {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(fd);
     if (!stats.isFile()) throw new Error("it is not a regular file");
-    if (stats.size > MAX_FILE_BYTES) throw new Error(`it is over ${MAX_FILE_BYTES} bytes`);
-    return readFileSync(fd);
+    return read(fd, stats.size);
   } finally {
     closeSync(fd);
   }
 };
+
+/** A regular file as a whole; one that is too large is refused. */
+export const readRegular = (path: string): Buffer =>
+  withRegular(path, (fd, size) => {
+    if (size > MAX_FILE_BYTES) throw new Error(`it is over ${MAX_FILE_BYTES} bytes`);
+    return readFileSync(fd);
+  });
+
+/** The beginning of a regular file of any size. */
+export const readBeginning = (path: string, maxBytes: number): Buffer =>
+  withRegular(path, (fd) => {
+    const buffer = Buffer.alloc(maxBytes);
+    return buffer.subarray(0, readSync(fd, buffer, 0, maxBytes, 0));
+  });
 
 export const sha256 = (content: string | Buffer): string =>
   createHash("sha256").update(content).digest("hex");

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
-import { isPlainKey } from "../../git/config.ts";
+import { isPlainKey, readingsOf } from "../../git/config.ts";
 import { isInclude, refusedRepository, settingsByFile } from "../../git/files.ts";
 import { MISSING, obeyedRealPath } from "../../git/obeyed-files.ts";
 import type { LookupBudget } from "../../reach/lookup-budget.ts";
@@ -15,8 +15,9 @@ export const configuredFolders = (dir: string): readonly string[] => {
   for (const { name, settings } of settingsByFile(dir)) {
     for (const setting of settings) {
       if (isInclude(setting)) throw refusedRepository(`its ${name} includes another file`);
-      if (/^core\.(worktree|attributesfile)$/.test(setting.key) && setting.value !== "")
-        paths.push(posix.resolve(dir, setting.value.replace(/^~(?=\/|$)/, "/~")));
+      if (!/^core\.(worktree|attributesfile)$/.test(setting.key) || setting.value === "") continue;
+      for (const value of readingsOf(setting.value))
+        paths.push(posix.resolve(dir, value.replace(/^~(?=\/|$)/, "/~")));
     }
   }
   return paths;
@@ -37,7 +38,9 @@ const meanings = (
 ): readonly ReachedPath[] => {
   const path = value.replace(/^:\(optional\)/, "").replace(/^%\(prefix\)\//, "/usr/");
   if (path === "" || path.includes("\0") || /^~(\/|$)/.test(path)) return [];
-  return folders.map((folder) => reachedPath(folder, path, lookups));
+  return readingsOf(path).flatMap((reading) =>
+    folders.map((folder) => reachedPath(folder, reading, lookups)),
+  );
 };
 
 /**
