@@ -1,5 +1,5 @@
-import { chmodSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, readFileSync, symlinkSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
 import { runLlmc, startLlmc } from "../command-line.ts";
@@ -95,6 +95,21 @@ describe("without permission, a command ends with a sentence", () => {
     expect(closed.out).toContain(`${join(home, "llmc")} cannot be written: every call is refused`);
     const off = await runLlmc(cwd, ["doctor", "--set", "mcp.audit.enabled=false"], { env });
     expect(off).toMatchObject({ code: 0, out: expect.stringContaining("state and writes will fail") });
+  });
+
+  test("REQ-F2 REQ-D16: folders on PATH that this user may not enter do not keep files from being changed", async () => {
+    const cwd = folderWith(0o755, { "a.txt": "hello\n" });
+    const closed = folderWith(0o000);
+    const circle = join(folderWith(0o755), "circle");
+    symlinkSync(circle, circle);
+    const env = {
+      HOME: folderWith(0o755),
+      PATH: [join(closed, "bin"), circle, process.env["PATH"]].join(delimiter),
+    };
+    const args = JSON.stringify({ path: "a.txt", old_text: "hello", new_text: "bye" });
+    const { code, err } = await startLlmc(cwd, ["call", "linux_fs_edit", "--args", args], { env });
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(readFileSync(join(cwd, "a.txt"), "utf8")).toBe("bye\n");
   });
 
   test("init names the file, and the way out", async () => {

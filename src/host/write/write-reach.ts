@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { pathDenied } from "../../policy/paths.ts";
 import { entriesAt, judgeRemoval, judgeWrite, writeDenied } from "../../policy/reach.ts";
 import { type Actor, OBEYED_IDS, REACH, type ReachId } from "../../policy/reach-table.ts";
@@ -19,9 +20,17 @@ export interface WriteReach extends Reach {
   isProtectedFile(file: { readonly dev: bigint; readonly ino: bigint }): boolean;
 }
 
+/** Nothing at such a path can be opened by this process: a folder on PATH that it may not enter, links in a circle. */
+const LEADS_NOWHERE = ["EACCES", "ELOOP", "ENAMETOOLONG"];
+
 const isSameThing = (path: string, file: { readonly dev: bigint; readonly ino: bigint }): boolean => {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found !== undefined && found.dev === file.dev && found.ino === file.ino;
+  try {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return found !== undefined && found.dev === file.dev && found.ino === file.ino;
+  } catch (error) {
+    if (LEADS_NOWHERE.includes(systemErrorCode(error) ?? "")) return false;
+    throw error;
+  }
 };
 
 /** What an actor may write, within what the call may reach. */
