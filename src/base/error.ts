@@ -13,10 +13,10 @@ interface ErrorExtras {
   readonly needs?: readonly string[] | undefined;
 }
 
-/** How a hint begins that lists programs; some of them have the name of a tool. */
 /** A sentence with this key offers a tool that the mode does not list. */
 export const PROMOTED_TOOLS = "mcp.hybrid.promoted_tools";
 
+/** How a hint begins that lists programs; some of them have the name of a tool. */
 export const ALLOWED_PROGRAMS = "Allowed programs:";
 
 /** The one error of this program. Everything else that is thrown becomes an `internal_error` without detail. */

@@ -32,6 +32,17 @@ describe("run_cmd", () => {
   });
 
   test.each([
+    ["for f in *; do cat $f; done", "a for loop needs one (for f in *; do cat $f; done). Name all files"],
+    ["history", "history needs one. Leave it out."],
+    ["[[ -f a && -d b ]]", "this test in double brackets needs one ([[ -f a && -d b ]]). One test"],
+  ])("REQ-D23: in the refusal of %s, the line and the way out are apart", async (command, text) => {
+    const app = await openTestApp({ files: { "a.txt": "x" } });
+    expect(await app.ask("run_cmd", { command })).toMatchObject({
+      body: { error: expect.stringContaining(text) },
+    });
+  });
+
+  test.each([
     "ls; touch hacked",
     "ls && touch hacked",
     "ls || touch hacked",
@@ -97,6 +108,17 @@ describe("run_cmd", () => {
     expect(readFileSync(join(app.root, "out/sorted.txt"), "utf8")).toBe("two\none\n");
     expect(readFileSync(join(app.root, "a.txt"), "utf8")).toBe("one\ntwo\ntwo\n");
     expect(await app.text("run_cmd", { command: "cd d && pwd" })).toBe(join(app.root, "d"));
+  });
+
+  test.each([
+    ["PYTHONPATH=src ls", "-o pythonpath=FOLDER"],
+    ["NODE_OPTIONS=--inspect ls", "node --max-old-space-size=4096 FILE"],
+    ["LD_PRELOAD=x ls", "leave it out"],
+  ])("FAIL-C1 REQ-D23: %s is refused, and the answer says what works", async (command, wayOut) => {
+    const app = await openTestApp({ files: { "a.txt": "x" } });
+    const refused = JSON.stringify(await app.ask("run_cmd", { command }));
+    expect(refused).toContain("cannot be set for a command");
+    expect(refused).toContain(wayOut);
   });
 
   test("FAIL-C2 FAIL-C6: programs that are not listed, or only look like it, are refused in the same way", async () => {
