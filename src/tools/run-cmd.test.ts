@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openTestApp, tempWorkspace } from "../../test/app.ts";
@@ -119,6 +119,19 @@ describe("run_cmd", () => {
     const refused = JSON.stringify(await app.ask("run_cmd", { command }));
     expect(refused).toContain("cannot be set for a command");
     expect(refused).toContain(wayOut);
+  });
+
+  test.each([
+    ["dies of it", "head -c 3000000 /dev/zero > big"],
+    ["goes on and fails", "trap '' XFSZ; head -c 3000000 /dev/zero > big"],
+  ])("REQ-D18: a program that writes too large a file and %s is told the limit", async (_how, script) => {
+    const app = await openTestApp({
+      overrides: { "mcp.tools.run_cmd_allowlist": "/bin/bash", "mcp.tools.command_file_mb": "1" },
+    });
+    const text = await app.text("run_cmd", { command: `bash -c "${script}"` });
+    expect(text).toMatch(/\[exit (1|153); over the limit of a file's size \(mcp\.tools\.command_file_mb\)/);
+    expect(statSync(join(app.root, "big")).size).toBe(1024 * 1024);
+    expect(await app.text("run_cmd", { command: "bash -c 'exit 1'" })).toBe("[exit 1]");
   });
 
   test("FAIL-C2 FAIL-C6: programs that are not listed, or only look like it, are refused in the same way", async () => {
