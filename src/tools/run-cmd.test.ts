@@ -134,6 +134,14 @@ describe("run_cmd", () => {
     expect(await app.text("run_cmd", { command: "bash -c 'exit 1'" })).toBe("[exit 1]");
   });
 
+  test("FAIL-A10: a pattern that meets a withheld file is refused with a way out that works", async () => {
+    const app = await openTestApp({ files: { "src/a.ts": "1\n", "src/token.json": "{}" } });
+    expect(await app.ask("run_cmd", { command: "cat src/*" })).toMatchObject({
+      body: { error: expect.stringMatching(/"src\/token\.json" is on the denylist .*narrower pattern/) },
+    });
+    expect(await app.text("run_cmd", { command: "cat src/*.ts" })).toBe("1");
+  });
+
   test("FAIL-C2 FAIL-C6: programs that are not listed, or only look like it, are refused in the same way", async () => {
     const app = await openTestApp({ files: { ls: "#!/bin/sh\necho evil\n", "bin/x": "" } });
     const outside = tempWorkspace({ ls: "#!/bin/sh\necho evil\n" });
