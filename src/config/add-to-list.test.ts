@@ -22,6 +22,16 @@ describe("adding to a list of a TOML file", () => {
       '[mcp.tools] # mine\n# why\nother = 1 # one\nlist = ["ls", "npm"]\n\n[mcp.rag]\ntop_k = 3\n',
     ],
     ["an empty table", "[mcp.tools]\n#x = 1\n", '[mcp.tools]\nlist = ["ls", "npm"]\n#x = 1\n'],
+    [
+      "a table with the key commented out, below its description",
+      "[mcp.tools]\nother = 1\n# What.\n#list = [\n#  'a',\n#]\n# Else.\n#more = 2\n\n[mcp.rag]\n#list = []\n",
+      '[mcp.tools]\nother = 1\n# What.\n#list = [\n#  \'a\',\n#]\nlist = ["ls", "npm"]\n# Else.\n#more = 2\n\n[mcp.rag]\n#list = []\n',
+    ],
+    [
+      "the same with CRLF",
+      "[mcp.tools]\r\n#list = [\r\n#  'a',\r\n#]\r\n# Else.\r\n",
+      '[mcp.tools]\r\n#list = [\r\n#  \'a\',\r\n#]\r\nlist = ["ls", "npm"]\r\n# Else.\r\n',
+    ],
     ["an empty list", "[mcp.tools]\nlist = [] # none\n", '[mcp.tools]\nlist = ["npm"] # none\n'],
     [
       "a list on one line",

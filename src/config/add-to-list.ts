@@ -55,6 +55,15 @@ const intoArray = (text: string, array: AST.TOMLArray, items: readonly string[],
 const assignment = (name: string, items: readonly string[], eol: string): string =>
   `${name} = ${(tomlLines(items) ?? []).join(eol)}`;
 
+/**
+ * Where the table has the key commented out, as the template does below its description: the end of that value. A line that
+ * starts with `#` and no single space goes on with it.
+ */
+const endOfCommentedOut = (text: string, from: number, to: number, name: string): number | undefined => {
+  const found = new RegExp(`^#${name} = [^\\n]*(?:\\n#(?! \\S)[^\\n]*)*`, "m").exec(text.slice(from, to));
+  return found === null ? undefined : from + found.index + found[0].replace(/\r$/, "").length;
+};
+
 /** A new key: in its table where there is one, beside its neighbours, or in a new table at the end. */
 const asNewKey = (
   text: string,
@@ -66,7 +75,9 @@ const asNewKey = (
   const header = tree.body.find((node) => node.type === "TOMLTable" && isSamePath(node.resolvedKey, table));
   if (header?.type === "TOMLTable") {
     const above = header.body.at(-1) ?? header.key;
-    return insert(text, lineEnd(text, above.range[1]), `${eol}${assignment(name, all, eol)}`);
+    const next = tree.body[tree.body.indexOf(header) + 1]?.range[0] ?? text.length;
+    const at = endOfCommentedOut(text, header.range[0], next, name) ?? lineEnd(text, above.range[1]);
+    return insert(text, at, `${eol}${assignment(name, all, eol)}`);
   }
   const pairs = pairsOf(tree).flatMap(withInlinePairs);
   const inline = pairs.find(

@@ -59,6 +59,7 @@ describe("REQ-C6: explaining a key", () => {
     ["port", 'did you mean "mcp.server.port"?'],
     ["tools", 'did you mean "mcp.tools"?'],
     ["mcp.toolz", 'did you mean "mcp.tools"?'],
+    ["mcp.tool", 'did you mean "mcp.tools"?'],
     ["mcp.linux_opps", 'unknown key "mcp.linux_opps"'],
   ])("REQ-C4: names the nearest for %s", async (name, text) => {
     const loaded = await load("");

@@ -1,4 +1,5 @@
 import { LlmcError } from "../base/error.ts";
+import { nearest } from "../base/text.ts";
 import { describeKind } from "./kind.ts";
 import { showOrigin } from "./layer.ts";
 import type { Loaded } from "./load.ts";
@@ -73,5 +74,6 @@ export const explainKey = (name: string, loaded: Loaded | undefined): string => 
   if (entry !== undefined) return explainEntry(entry, loaded);
   const table = TABLES.find(({ path }) => path === name);
   if (table !== undefined || tablesInside(name).length > 0) return explainTable(name, table, loaded);
-  throw new LlmcError("invalid_args", unknownName("key", name, nearestKey(name) ?? nearestTable(name)));
+  const candidates = [nearestKey(name), nearestTable(name)].filter((candidate) => candidate !== undefined);
+  throw new LlmcError("invalid_args", unknownName("key", name, nearest(name, candidates) ?? candidates[0]));
 };

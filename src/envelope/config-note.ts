@@ -16,8 +16,12 @@ const NOT_REPLACED =
 /** The stand-in that ends an interactive rebase, which nobody could edit. */
 const NO_TODO_EDITOR = /problem with the editor 'false'/;
 
+/** Git may start no program here, neither `false` in the place of gpg nor itself. */
+const NOT_SIGNED = /gpg failed to sign the data/;
+const NOT_CHOSEN = /cannot fork\(\) for diff-files/;
+
 /**
- * Git says in the system's words what is kept from it: withheld files, its configuration, the `.git` of work trees,
+ * Git says in the system's words what is kept from it: keys, dialogs about parts of files, withheld files, its configuration, the `.git` of work trees,
  * repositories further up, and an editor.
  */
 export const configNote = ({ programs }: Launched, output: Output): string | undefined => {
@@ -29,6 +33,10 @@ export const configNote = ({ programs }: Launched, output: Output): string | und
     return "there is no git repository that llmc recognises in this folder, or above it in the workspace; the name in the message is what git was told to use, so that it finds none further up";
   if (NO_TODO_EDITOR.test(errors))
     return "the list of an interactive rebase cannot be edited here, and nothing was changed: GIT_SEQUENCE_EDITOR=true git rebase -i … takes it as it is, also with --autosquash after git commit --fixup=COMMIT; git reset --soft and git commit join the last commits";
+  if (NOT_SIGNED.test(errors))
+    return "commands sign nothing, so that no key is used unasked: leave the option out, and the user signs in a terminal";
+  if (NOT_CHOSEN.test(errors))
+    return "git asks nobody here which parts to take: write a patch with git diff FILE > x.patch, keep the hunks that are wanted, and stage them with git apply --cached x.patch";
   const withheld = WITHHELD.exec(errors)?.[1];
   if (withheld !== undefined)
     return `${withheld} is withheld from commands, and git does not ignore it: put it into .gitignore, or leave it out: git add -A -- . ':(exclude)${withheld}'`;

@@ -103,6 +103,19 @@ describe("the envelope", () => {
     expect(Number(rows()[0]?.["raw_tokens"])).toBeGreaterThan(50_000);
   });
 
+  test.each(["cat", "tail -n +2"])(
+    "REQ-X4: %s of a file of any length shows how the file ends",
+    async (program) => {
+      const { envelope, workspace } = open();
+      const log = join(workspace, "server.log");
+      writeFileSync(log, Array.from({ length: 80_000 }, (_, i) => `${i} GET /items\n`).join(""));
+      const { document } = await envelope.run({ command: `${program} ${log}` }, SESSION);
+      expect(document.stdout).toMatch(/^\[at least \d+ lines\]\n/);
+      expect(document.stdout).toMatch(/\n79999 GET \/items\n$/);
+      expect(document.stdout).not.toContain("\n49999 GET");
+    },
+  );
+
   test("REQ-X4: lines that were asked for by number come without gaps, in an answer of twice the length", async () => {
     const { envelope, workspace, kept } = open();
     const log = join(workspace, "server.log");

@@ -10,6 +10,7 @@ import { commandText } from "./command-label.ts";
 import { configNote } from "./config-note.ts";
 import type { Session } from "./contract.ts";
 import { deadlineNote } from "./deadline-note.ts";
+import { fileSizeNote } from "./file-size-note.ts";
 import type { Launch, Launched } from "./launch.ts";
 import { networkNote } from "./network-note.ts";
 import { createOutput, type Output } from "./output.ts";
@@ -70,6 +71,7 @@ const explain = (
 ): string | undefined => {
   const { hasNetwork } = settings();
   const failure =
+    fileSizeNote(launched, output) ??
     unseenNote(launched, output) ??
     packagesNote(launched, output, packagesAbove) ??
     configNote(launched, output) ??

@@ -21,7 +21,7 @@ export interface Shown {
 export const PLAIN_TOKENS = 50_000;
 
 /** Listings are shown from their start, without gaps. For other programs the end shows how the run ended. */
-const LISTINGS = new Set(["grep", "cat", "find", "ls", "tree", "git"]);
+const LISTINGS = new Set(["grep", "find", "ls", "tree", "git"]);
 
 /** The output as it is, from its beginning. stderr comes second and gets the rest of the tokens. */
 export const plainPage = (output: Output, maxTokens: number, mode: Shown["mode"]): Shown => {

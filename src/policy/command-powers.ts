@@ -69,7 +69,7 @@ const scriptNeeds = (
   const texts = isCertain ? operands.slice(0, isGiven ? 0 : 1) : operands;
   return [...values, ...texts].flatMap((text) => {
     const power = judge(text);
-    return power === undefined ? [] : [{ power, because: `the text ${brief(text)}` }];
+    return power === undefined ? [] : [{ power, because: brief(text) }];
   });
 };
 
@@ -125,7 +125,7 @@ export const findNeeds = (args: readonly string[], rule: ProgramRule, isInside: 
   const files = operands.length === 0 ? [] : args.slice(args.indexOf(operands[0] ?? ""));
   const tooMany: Need[] =
     rule.maxOperands !== undefined && files.length > rule.maxOperands
-      ? [{ power: "write", because: `the file ${brief(files[rule.maxOperands] ?? "")}` }]
+      ? [{ power: "write", because: brief(files[rule.maxOperands] ?? "") }]
       : [];
   const byDefault: Need[] =
     rule.readsWith === undefined || args.length === 0 || readsOnly(args, rule.readsWith, rule)

@@ -113,7 +113,7 @@ const describeIndex = ({ index, files, languages }: IndexStats): string => {
     : `${files} files indexed${main === "" ? "" : `: mostly ${main}`}${state}.`;
 };
 
-/** Plan, scope and notes for the start of a task, within the token budget. */
+/** Plan, scope and notes for the start of a task, within the token budget. No tool is named: modes list different ones. */
 export const writeBootPlan = async (
   { taskId }: BootloadRequest,
   parts: BootParts,
@@ -134,7 +134,7 @@ export const writeBootPlan = async (
     describeIndex(stats),
     ...(guides.length === 0 ? [] : [`Keep to the rules of ${guides.map(({ path }) => path).join(" and ")}.`]),
     ...(starts.length === 0
-      ? ["Search with rag_search before reading files."]
+      ? ["Search before reading whole files."]
       : [
           "Start at:",
           ...starts.map(
@@ -142,7 +142,7 @@ export const writeBootPlan = async (
               `- ${path}#L${startLine}-L${endLine}${name === "" ? "" : ` ${name}`}`,
           ),
         ]),
-    "Check uses with rag_where_used before changing a definition.",
+    "Check where a definition is used before changing it.",
   ];
   const left = Math.max(0, parts.budgetTokens - parts.countTokens(notes));
   return { plan: takeLines(steps, left, parts.countTokens).text, scope, notes };

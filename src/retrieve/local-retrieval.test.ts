@@ -69,6 +69,24 @@ describe("search on files", () => {
     expect(notes).toEqual([]);
   });
 
+  test("REQ-R1 REQ-R4: copies of a file, as git work trees have them, come after everything else", async () => {
+    const copies = ["a/src/birds.ts", "src/birds.ts", "trees/topic/src/birds.ts"];
+    const pond = "export function countPonds(flamingos: number): number {\n  return flamingos / 3;\n}\n";
+    await using indexed = createIndexed({
+      ...Object.fromEntries(copies.map((path) => [path, FLAMINGO])),
+      "src/pond.ts": pond,
+    });
+    const found = async () => (await indexed.retrieval.search({ ...request("count flamingos"), k: 4 })).value;
+    const paths = (await found()).map(({ path }) => path);
+    expect(paths.slice(0, 2)).toEqual(["src/birds.ts", "src/pond.ts"]);
+    expect(paths.slice(2).toSorted()).toEqual(["a/src/birds.ts", "trees/topic/src/birds.ts"]);
+    const scores = (await found()).map(({ score }) => score);
+    expect(scores).toEqual(scores.toSorted((a, b) => b - a));
+    indexed.write("trees/topic/src/birds.ts", FLAMINGO.replace("length", "length + 1"));
+    await indexed.retrieval.index({});
+    expect((await found()).at(-1)?.path).toBe("a/src/birds.ts");
+  });
+
   test("an empty workspace answers with nothing", async () => {
     await using indexed = createIndexed();
     expect(await indexed.find("anything")).toEqual([]);

@@ -394,6 +394,9 @@ await Promise.all(calls)`;
     ["python", "(await tools.linux_search_content(pattern='one'))['data']", "have no `data`"],
     ["javascript", "const r = tools.read_file({ path: 'a.txt' }); r.data.length", "Is the tool call awaited"],
     ["javascript", "(await tools.linux_search_content({ pattern: 'one' })).data.length", "have no `data`"],
+    ["javascript", "return 5", "Leave return out"],
+    ["typescript", "const x: number = 5;\nreturn x", "Leave return out"],
+    ["python", "x = 5\nreturn x", "Leave return out"],
     ["javascript", "await tools.stat({ path: 'a.txt' }); null.x", undefined],
     ["javascript", "const r = {}; r.data.length", undefined],
   ])("REQ-T5: in %s, what is no result is told: %s", async (language, code, hint = "\0") => {

@@ -9,6 +9,11 @@ const MODULES =
 const NO_MODULE =
   /^(?:could not load module|'?require'? is not defined|Cannot find (?:module|package)|No such built-in module)/;
 
+/** Programs are written as the body of a function, which they are not. */
+const RETURNS =
+  /^(?:return not in a function|Illegal return statement|Return statement is not allowed here|'return' outside function)/;
+const LAST_EXPRESSION = "Leave return out: the last expression is the result.";
+
 const NOT_AWAITED = "A tool call has to be awaited: `await tools.NAME(...)`.";
 
 /** What a call returns before it is awaited, as messages of Python name it. */
@@ -56,6 +61,7 @@ const hintFor = (
   const isModule =
     language === "python" ? error.name === "ModuleNotFoundError" : isModuleMissing(error, code);
   if (isModule) return MODULES;
+  if (error.name === "SyntaxError" && RETURNS.test(error.message)) return LAST_EXPRESSION;
   return hasCalls ? resultHint(error, language) : undefined;
 };
 

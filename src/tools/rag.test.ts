@@ -448,6 +448,9 @@ TypeError: Cannot read properties of undefined
     expect(countTokens(`${boot.plan}${boot.notes}`)).toBeLessThanOrEqual(600);
     const plain = await retrieval.bootload({ sessionId: "s", taskId: "T-17" });
     expect(plain.plan).not.toContain("Start at");
+    // A mode may list none of the tools, and the endpoint is there in every mode.
+    expect(plain.plan).toMatch(/Search before .*\nCheck where /);
+    expect(`${boot.plan}${plain.plan}`).not.toMatch(/\brag_\w+/);
   });
 
   test("REQ-R10 rag_stats tells what is indexed", async () => {

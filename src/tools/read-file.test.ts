@@ -28,6 +28,17 @@ describe("read_file", () => {
     );
   });
 
+  test("REQ-D17: a handle without its first part is told how handles are written", async () => {
+    const app = await openTestApp({ files: { h_abcdefghijkl: "a file\n" } });
+    expect(await app.text("read_file", { path: "h_abcdefghijkl" })).toBe("a file\n");
+    expect(await app.ask("read_file", { path: "h_abcdefghijk2" })).toMatchObject({
+      body: {
+        error: expect.stringContaining("A handle is written handle:h_abcdefghijk2."),
+        meta: { error_code: "file_not_found" },
+      },
+    });
+  });
+
   test("REQ-F1: a long file comes in parts that join to the whole", async () => {
     const whole = numbered(2500);
     const app = await openTestApp({ files: { "long.txt": whole } });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LlmcError } from "../base/error.ts";
+import { LlmcError, withHint } from "../base/error.ts";
 import { showControls } from "../base/text.ts";
 import type { CallContext } from "./contract.ts";
 import { HANDLE_PAGE_BYTES, MAX_HANDLE_HITS, originOf, searchNote } from "./handle-page.ts";
@@ -96,9 +96,17 @@ const readStub = (path: string, text: string, { offset, limit = DEFAULT_LINES }:
 
 const patternOfFile = (): LlmcError =>
   new LlmcError("invalid_args", "A pattern is for handles; this is a file.", {
-    hint: "Use linux_search_content, or rg with run_cmd.",
+    hint: `Use linux_search_content, or rg with run_cmd. A handle is written ${HANDLE}ID.`,
     details: { field: "pattern" },
   });
+
+const HANDLE_ID = /^h_[a-z2-9]{12}$/;
+
+/** Handles are shown as `handle:ID`, and asked for without the first part. */
+const explainMissing = (error: unknown, path: string): unknown =>
+  error instanceof LlmcError && error.code === "file_not_found" && HANDLE_ID.test(path)
+    ? withHint(error, `A handle is written ${HANDLE}${path}`)
+    : error;
 
 export const readFile = defineTool({
   name: "read_file",
@@ -150,10 +158,13 @@ export const readFile = defineTool({
       offsetLines: offset,
       offsetBytes: offset_bytes,
       maxLines: limit ?? DEFAULT_LINES,
-      maxBytes: await pageBytes(path, { offset, offset_bytes, limit }, files, call.signal),
       surveyMs: HASH_MS,
     };
-    const slice = await files.readText(path, request, call.signal);
+    const slice = await pageBytes(path, { offset, offset_bytes, limit }, files, call.signal)
+      .then((maxBytes) => files.readText(path, { ...request, maxBytes }, call.signal))
+      .catch((error: unknown) => {
+        throw explainMissing(error, path);
+      });
     const { sha256 } = slice;
     const unchanged = unless_sha256 !== undefined && sha256 !== undefined && sameSha(unless_sha256, sha256);
     return {

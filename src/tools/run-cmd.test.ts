@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openTestApp, tempWorkspace } from "../../test/app.ts";
@@ -29,6 +29,17 @@ describe("run_cmd", () => {
     expect(await app.text("run_cmd", { command: "cat nope.txt" })).toMatch(
       /^\[stderr\]\n.*No such file[\s\S]*\[exit 1\]$/,
     );
+  });
+
+  test.each([
+    ["for f in *; do cat $f; done", "a for loop needs one (for f in *; do cat $f; done). Name all files"],
+    ["history", "history needs one. Leave it out."],
+    ["[[ -f a && -d b ]]", "this test in double brackets needs one ([[ -f a && -d b ]]). One test"],
+  ])("REQ-D23: in the refusal of %s, the line and the way out are apart", async (command, text) => {
+    const app = await openTestApp({ files: { "a.txt": "x" } });
+    expect(await app.ask("run_cmd", { command })).toMatchObject({
+      body: { error: expect.stringContaining(text) },
+    });
   });
 
   test.each([
@@ -97,6 +108,38 @@ describe("run_cmd", () => {
     expect(readFileSync(join(app.root, "out/sorted.txt"), "utf8")).toBe("two\none\n");
     expect(readFileSync(join(app.root, "a.txt"), "utf8")).toBe("one\ntwo\ntwo\n");
     expect(await app.text("run_cmd", { command: "cd d && pwd" })).toBe(join(app.root, "d"));
+  });
+
+  test.each([
+    ["PYTHONPATH=src ls", "-o pythonpath=FOLDER"],
+    ["NODE_OPTIONS=--inspect ls", "node --max-old-space-size=4096 FILE"],
+    ["LD_PRELOAD=x ls", "leave it out"],
+  ])("FAIL-C1 REQ-D23: %s is refused, and the answer says what works", async (command, wayOut) => {
+    const app = await openTestApp({ files: { "a.txt": "x" } });
+    const refused = JSON.stringify(await app.ask("run_cmd", { command }));
+    expect(refused).toContain("cannot be set for a command");
+    expect(refused).toContain(wayOut);
+  });
+
+  test.each([
+    ["dies of it", "head -c 3000000 /dev/zero > big"],
+    ["goes on and fails", "trap '' XFSZ; head -c 3000000 /dev/zero > big"],
+  ])("REQ-D18: a program that writes too large a file and %s is told the limit", async (_how, script) => {
+    const app = await openTestApp({
+      overrides: { "mcp.tools.run_cmd_allowlist": "/bin/bash", "mcp.tools.command_file_mb": "1" },
+    });
+    const text = await app.text("run_cmd", { command: `bash -c "${script}"` });
+    expect(text).toMatch(/\[exit (1|153); over the limit of a file's size \(mcp\.tools\.command_file_mb\)/);
+    expect(statSync(join(app.root, "big")).size).toBe(1024 * 1024);
+    expect(await app.text("run_cmd", { command: "bash -c 'exit 1'" })).toBe("[exit 1]");
+  });
+
+  test("FAIL-A10: a pattern that meets a withheld file is refused with a way out that works", async () => {
+    const app = await openTestApp({ files: { "src/a.ts": "1\n", "src/token.json": "{}" } });
+    expect(await app.ask("run_cmd", { command: "cat src/*" })).toMatchObject({
+      body: { error: expect.stringMatching(/"src\/token\.json" is on the denylist .*narrower pattern/) },
+    });
+    expect(await app.text("run_cmd", { command: "cat src/*.ts" })).toBe("1");
   });
 
   test("FAIL-C2 FAIL-C6: programs that are not listed, or only look like it, are refused in the same way", async () => {

@@ -18,7 +18,7 @@ import { preload, refuseDisabled, surviveStrays, untilStopped } from "./serving.
 import type { Signals } from "./signals.ts";
 import { tokenOf } from "./token-file.ts";
 import { VERSION } from "./version.ts";
-import { metricsPathOf, welcome } from "./welcome.ts";
+import { metricsPathOf, ownNameOf, welcome } from "./welcome.ts";
 
 /** Milliseconds for connections with an unread answer, once all work has ended. */
 const CLOSE_MS = 2000;
@@ -140,7 +140,8 @@ const accept = async (
   const fields = { version: VERSION, host, port, mode: app.core.settings().mode };
   // At a terminal the banner says it.
   app.observer.log[request.stderr.isTerminal ? "debug" : "info"](fields, "serving on HTTP");
-  return `${isTls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const name = ownNameOf(host);
+  return `${isTls ? "https" : "http"}://${name.includes(":") ? `[${name}]` : name}:${port}`;
 };
 
 export const serveHttp = async (start: HttpServeRequest): Promise<void> => {

@@ -1,5 +1,6 @@
 import { modeCost } from "../cli/tools-command.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
+import { isLoopback } from "../http/auth/authenticate.ts";
 import { isNamed, type Token } from "../http/auth/token-registry.ts";
 import type { App } from "./app.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
@@ -14,6 +15,22 @@ export const metricsPathOf = (app: App): string | undefined => {
     metrics_path: path,
   } = app.config.current().config.mcp.observability;
   return enabled && isServed ? path : undefined;
+};
+
+/** The name under which this machine reaches a server that listens on all addresses: they are no names that it is served by. */
+export const ownNameOf = (host: string): string =>
+  new Map([
+    ["0.0.0.0", "127.0.0.1"],
+    ["::", "::1"],
+  ]).get(host) ?? host;
+
+/** For other machines: the names that requests may use, of which an address to listen on is none by itself. */
+const namesLines = (app: App): readonly string[] => {
+  const { host, allowed_hosts: names } = app.config.current().config.mcp.server;
+  if (isLoopback(host)) return [];
+  return names.length > 0
+    ? [`  also under the names ${names.join(", ")}`]
+    : ["  other machines are refused until mcp.server.allowed_hosts has the name that they use for this one"];
 };
 
 interface Welcome {
@@ -68,6 +85,7 @@ export const welcome = async (app: App, to: Welcome): Promise<string> => {
   return [
     `llmc ${VERSION} serves ${app.root}`,
     `  ${url}/mcp   ${mode} mode: ${tools.length} tools, ${tokens} tokens`,
+    ...namesLines(app),
     ...(isModeUnnamed(app.config.current()) ? [`  ${await describeUnnamedMode(app.core)}`] : []),
     ...(authMode === "none"
       ? ["  no token is required (mcp.auth.mode)"]

@@ -111,6 +111,18 @@ describe("the HTTP door", () => {
     expect(silent.out()).not.toContain("metrics");
   });
 
+  test("REQ-H4: on all addresses, the welcome names one that is served, and what other machines need", async () => {
+    const door = await openDoor(["--host", "0.0.0.0"]);
+    expect(new URL(door.url).hostname).toBe("127.0.0.1");
+    expect((await fetch(`${door.url}/docs`)).status).toBe(200);
+    await expect.poll(door.out).toContain("refused until mcp.server.allowed_hosts has the name");
+    const named = await openDoor(["--host", "0.0.0.0", "--set", "mcp.server.allowed_hosts=llmc.example"]);
+    await expect.poll(named.out).toContain("also under the names llmc.example");
+    const usual = await openDoor();
+    await expect.poll(usual.out).toContain("configure it:");
+    expect(usual.out()).not.toMatch(/other machines|also under/);
+  });
+
   test("REQ-H2: it does not start without a token, and says what to do", async () => {
     const root = tempWorkspace();
     const child = spawn(launcher, ["serve", "--http", "--port", "0", "--root", root], {

@@ -1,5 +1,5 @@
 import { chmodSync, readFileSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
 import { runLlmc, startLlmc } from "../command-line.ts";
@@ -97,6 +97,21 @@ describe("without permission, a command ends with a sentence", () => {
     expect(off).toMatchObject({ code: 0, out: expect.stringContaining("state and writes will fail") });
   });
 
+  test("REQ-F2 REQ-D16: folders on PATH that this user may not enter do not keep files from being changed", async () => {
+    const cwd = folderWith(0o755, { "a.txt": "hello\n" });
+    const closed = folderWith(0o000);
+    const circle = join(folderWith(0o755), "circle");
+    symlinkSync(circle, circle);
+    const env = {
+      HOME: folderWith(0o755),
+      PATH: [join(closed, "bin"), circle, process.env["PATH"]].join(delimiter),
+    };
+    const args = JSON.stringify({ path: "a.txt", old_text: "hello", new_text: "bye" });
+    const { code, err } = await startLlmc(cwd, ["call", "linux_fs_edit", "--args", args], { env });
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(readFileSync(join(cwd, "a.txt"), "utf8")).toBe("bye\n");
+  });
+
   test("init names the file, and the way out", async () => {
     const cwd = folderWith(0o555);
     const { code, err } = await runLlmc(cwd, ["init"], { env: { HOME: folderWith(0o755) } });
@@ -111,19 +126,5 @@ describe("without permission, a command ends with a sentence", () => {
     chmodSync(join(cwd, "llmc.toml"), 0);
     const home = folderWith(0o755);
     await tryAll([], cwd, home);
-  });
-
-  test("REQ-F2 files are written also where PATH names a folder of somebody else", async () => {
-    const closed = folderWith(0o755, { "bin/node": "" });
-    chmodSync(closed, 0);
-    const cwd = folderWith(0o755, { "a.txt": "old\n" });
-    const { code, err } = await startLlmc(
-      cwd,
-      ["call", "linux_fs_write", "--args", '{"path":"a.txt","content":"new\\n"}'],
-      { env: { HOME: folderWith(0o755), PATH: `${closed}/bin:${process.env["PATH"]}` } },
-    );
-    expect(err).toBe("");
-    expect(code).toBe(0);
-    expect(readFileSync(join(cwd, "a.txt"), "utf8")).toBe("new\n");
   });
 });

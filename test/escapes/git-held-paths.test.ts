@@ -236,6 +236,27 @@ describe.each(settings.filter(({ tier }) => tier !== "landlock"))("FAIL-J4 REQ-D
     expect(await commands.use("run_cmd", "git add -A")).not.toContain(note);
   });
 
+  test("REQ-D24: what git needs another program for is named, with a way that works", async () => {
+    await using workspace = await createWorkspace({ "a.txt": "1\n" });
+    const { root } = workspace;
+    git(root, "init", "-q", "-b", "main");
+    git(root, "add", "-A");
+    git(root, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one");
+    writeFileSync(join(root, "a.txt"), "2\n");
+    await using commands = forTools(setting, root);
+    const parts = await commands.use("run_cmd", "git add -p");
+    // Without a sandbox git starts itself, and asks somebody who is not there.
+    if (setting.tier !== "plain") expect(parts).toContain("stage them with git apply --cached x.patch");
+    const signed = await commands.use("run_cmd", "git commit --allow-empty -S -m two");
+    expect(signed).toContain("commands sign nothing, so that no key is used unasked: leave the option out");
+    expect(
+      await commands.use(
+        "run_cmd",
+        "git diff a.txt > x.patch && git apply --cached x.patch && git status --short",
+      ),
+    ).toContain("M  a.txt");
+  });
+
   test("an untracked .env that is not ignored and stops git add is named, with a way that works", async () => {
     await using workspace = await createWorkspace({ ".env": "S=1\n", a: "1\n" });
     const { root } = workspace;

@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs";
 import { posix } from "node:path";
-import { LlmcError } from "../../base/error.ts";
+import { LlmcError, withHint } from "../../base/error.ts";
 import { excludeNames, withoutIgnoreFiles } from "../../policy/command-exclusions.ts";
 import { changedFolders } from "../../policy/command-git.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
@@ -104,6 +104,10 @@ const fileBehind = (
 /** A path is compared with every rule, and each folder above it may be asked whether it is a git directory. */
 const costOfJudging = (path: string): number => path.split("/").length * costOfPath(path);
 
+/** The line may hold a glob that met it. */
+const LEAVE_OUT =
+  "Leave it out of the command, with a narrower pattern if one names it (src/*.ts, not src/*)";
+
 /**
  * A secret that is named outright, or through a link, is refused in every tier; the sandbox hides the others. Where there
  * is none, the server's own state is refused in the same way.
@@ -136,7 +140,8 @@ export const refuseSecrets = (
       if (namesNothing(meant)) continue;
       for (const meaning of meaningsInView(meant, view)) {
         const closed = closes(meaning);
-        if (closed !== undefined) throw pathDenied(path, readRefusal(closed), reach.rules);
+        if (closed !== undefined)
+          throw withHint(pathDenied(path, readRefusal(closed), reach.rules), LEAVE_OUT);
       }
     }
 };

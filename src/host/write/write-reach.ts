@@ -1,4 +1,4 @@
-import { type BigIntStats, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { systemErrorCode } from "../../base/system-error.ts";
 import { pathDenied } from "../../policy/paths.ts";
 import { entriesAt, judgeRemoval, judgeWrite, writeDenied } from "../../policy/reach.ts";
@@ -20,21 +20,17 @@ export interface WriteReach extends Reach {
   isProtectedFile(file: { readonly dev: bigint; readonly ino: bigint }): boolean;
 }
 
-/** What our user cannot reach by a path, as below a folder of another user in PATH, is not obeyed by that path. */
-const UNREACHABLE = ["EACCES", "ELOOP", "ENAMETOOLONG"];
-
-const statReachable = (path: string): BigIntStats | undefined => {
-  try {
-    return statSync(path, { bigint: true, throwIfNoEntry: false });
-  } catch (error) {
-    if (UNREACHABLE.includes(systemErrorCode(error) ?? "")) return undefined;
-    throw error;
-  }
-};
+/** Nothing at such a path can be opened by this process: a folder on PATH that it may not enter, links in a circle. */
+const LEADS_NOWHERE = ["EACCES", "ELOOP", "ENAMETOOLONG"];
 
 const isSameThing = (path: string, file: { readonly dev: bigint; readonly ino: bigint }): boolean => {
-  const found = statReachable(path);
-  return found !== undefined && found.dev === file.dev && found.ino === file.ino;
+  try {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return found !== undefined && found.dev === file.dev && found.ino === file.ino;
+  } catch (error) {
+    if (LEADS_NOWHERE.includes(systemErrorCode(error) ?? "")) return false;
+    throw error;
+  }
 };
 
 /** What an actor may write, within what the call may reach. */

@@ -43,6 +43,9 @@ export const authFailed = (kind: "missing" | "wrong", header: string): LlmcError
 
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
 
+/** Of an address to listen on. */
+export const isLoopback = (host: string): boolean => LOOPBACK.has(host);
+
 /** Refuses to start a server that would be open to everybody, or whose configured tokens cannot be used. */
 export const checkAuthSettings = (options: {
   readonly mode: "token" | "none";
@@ -62,7 +65,7 @@ export const checkAuthSettings = (options: {
       hint: `Set ${options.tokenEnv}, or add --generate-token to create and store one.`,
     });
   }
-  if (options.mode === "none" && !LOOPBACK.has(options.host) && !options.allowUnauthenticated) {
+  if (options.mode === "none" && !isLoopback(options.host) && !options.allowUnauthenticated) {
     throw new LlmcError(
       "config_invalid",
       `mcp.auth.mode "none" is refused on ${options.host}: anybody who can reach this address could use the server.`,

@@ -47,7 +47,13 @@ const RESERVED: ReadonlyMap<string, Construct> = new Map([
   ),
   ...["case", "esac"].map((word) => [word, { name: "case", wayOut: "Use && and ||." }] as const),
   ...["do", "done"].map((word) => [word, { name: "a loop", wayOut: LOOP }] as const),
-  ["[[", { name: "a test in double brackets", wayOut: "Use [ … ], or ls NAME && …" }],
+  [
+    "[[",
+    {
+      name: "this test in double brackets",
+      wayOut: "One test with -e, -f, -d, -n, -z, == or != works in them: [[ -f a ]] && [[ -d b ]].",
+    },
+  ],
   ["function", CONSTRUCTS.function],
   ["coproc", { name: "a coprocess", wayOut: ONE_BY_ONE }],
   ["unset", { name: "unset", wayOut: "Leave the variable out." }],
@@ -135,6 +141,9 @@ export const refuseReserved = (word: string, source: string): void => {
 
 const NO_SHELL = "There is no shell here";
 
+/** In brackets: the hint that follows would read like more of the line. */
+const where = (name: string, source: string): string => (source === name ? "" : ` (${excerpt(source)})`);
+
 /** Where the operator allowed a shell, that is the shortest way. */
 export const explainShell = (thrown: unknown, isListed: (program: string) => boolean): unknown => {
   const shell = ["bash", "sh"].find(isListed);
@@ -144,7 +153,7 @@ export const explainShell = (thrown: unknown, isListed: (program: string) => boo
 };
 
 export const refuseConstruct = (name: string, source: string, wayOut: string): LlmcError =>
-  new LlmcError("invalid_args", `${NO_SHELL}, and ${name} needs one: ${excerpt(source)}`, {
+  new LlmcError("invalid_args", `${NO_SHELL}, and ${name} needs one${where(name, source)}.`, {
     hint: `${wayOut} Pipes, &&, ||, ;, groups, subshells, cd, globs, quotes, redirections, NAME=value and [[ ]] work.`,
     details: { field: "command", construct: name },
   });

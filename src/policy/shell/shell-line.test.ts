@@ -75,7 +75,7 @@ describe("REQ-D23: what needs a shell is refused by its name", () => {
     ["for f in *; do cat $f; done", /a for loop/],
     ["while true; do ls; done", /a while loop/],
     ["if ls; then echo $(date); fi", /, and if needs one/],
-    ["[[ -f x && -d y ]] && ls", /a test in double brackets/],
+    ["[[ -f x && -d y ]] && ls", /this test in double brackets needs one/],
     ["ls $(pwd)", /command substitution/],
     ["ls `pwd`", /command substitution/],
     ['ls "$(cat <<A; ls\nx\nA\n)"', /command substitution/],

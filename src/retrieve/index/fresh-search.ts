@@ -52,6 +52,37 @@ const endOf = (
   return hasIrrelevant ? "irrelevant" : "all";
 };
 
+/** A copy scores a little better or worse by its path alone. */
+const ALIKE = 0.9;
+
+const depthOf = (path: string): number => path.split("/").length;
+
+/**
+ * Copies of a file stand behind everything else: git work trees in the workspace would show the same lines again, in the
+ * place of others. Of files with the same content, the best one is no copy; among those as good, the one in the fewest
+ * folders.
+ */
+const copiesLast = (
+  ranked: readonly RankedChunk[],
+  hashOf: (path: string) => string,
+): readonly RankedChunk[] => {
+  const originals = new Map<string, RankedChunk>();
+  for (const chunk of ranked) {
+    const hash = hashOf(chunk.path);
+    const best = originals.get(hash);
+    const isAsGood = best !== undefined && chunk.score >= ALIKE * best.score;
+    if (best === undefined || (isAsGood && depthOf(chunk.path) < depthOf(best.path)))
+      originals.set(hash, chunk);
+  }
+  const isCopy = ({ path }: RankedChunk): boolean => originals.get(hashOf(path))?.path !== path;
+  const first = ranked.filter((chunk) => !isCopy(chunk));
+  const least = first.at(-1)?.score ?? 1;
+  return [
+    ...first,
+    ...ranked.filter(isCopy).map((copy) => ({ ...copy, score: Math.min(copy.score, least) })),
+  ];
+};
+
 /**
  * Searches, and reads every file that the answer quotes. A file that has changed is indexed again before the search is
  * repeated, so that text and lines are always those on the disk.
@@ -86,11 +117,12 @@ export const createFreshSearch = (parts: FreshSearchParts) => {
     const long = await readQuestion(request.query, signal);
     const vector = await embedQuery(long?.text ?? query, signal);
     for (let round = 1; ; round++) {
+      const hashOf = (path: string): string => loaded.files.get(path)?.hash ?? "";
       const all = rank({ ...request, query }, vector, long);
       // Nothing is better than padding.
-      const ranked = relevantOf(all, weights);
+      const ranked = copiesLast(relevantOf(all, weights), hashOf);
       // Taken now: while the files are read, another call may bring newer content into the index.
-      const hashes = new Map(ranked.map(({ path }) => [path, loaded.files.get(path)?.hash ?? ""]));
+      const hashes = new Map(ranked.map(({ path }) => [path, hashOf(path)]));
       const partOf = new Map(ranked.map(({ id }) => [id, loaded.partOf(id)]));
       const read = new Map<string, readonly string[] | undefined>();
       let wanted = new Set(ranked.slice(0, request.k).map(({ path }) => path));

@@ -7,6 +7,12 @@ const REFUSED =
   /^(LD_.*|DYLD_.*|GIT_.*|NODE_PATH|PYTHON.*|BASH_ENV|BASH_FUNC_.*|ENV|SHELLOPTS|PERL.*|RUBY.*|PATH|HOME|SHELL|TMPDIR|PAGER|MANPAGER|LESSOPEN|LESSCLOSE|EDITOR|VISUAL|IFS|GLIBC_TUNABLES|GCONV_PATH|.*_OPTIONS|LLMC_.*)$/i;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
+/** How to do without the variables that people set most. */
+const WAYS_OUT: Readonly<Record<string, string>> = {
+  PYTHONPATH: " python3 -m NAME finds modules in the working folder, and pytest takes -o pythonpath=FOLDER.",
+  NODE_OPTIONS: " Write the options behind node itself: node --max-old-space-size=4096 FILE.",
+};
+
 /** An editor that edits nothing. Agents set it so that git asks nobody; git starts nothing for `:`. */
 export const isNoEditor = (name: string, value: string): boolean =>
   /^GIT_(SEQUENCE_)?EDITOR$/.test(name) && /^(true|:)$/.test(value);
@@ -20,7 +26,7 @@ export const checkVariables = (added: Readonly<Record<string, string>>): void =>
       });
     if (REFUSED.test(name) && !isNoEditor(name, value))
       throw new LlmcError("forbidden", `The environment variable ${name} cannot be set for a command.`, {
-        hint: "It could make a program run other code.",
+        hint: `It could make a program run other code; leave it out.${WAYS_OUT[name] ?? ""}`,
         details: { field: "env" },
       });
   }
