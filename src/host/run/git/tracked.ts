@@ -57,7 +57,7 @@ const statsOf = (path: string): Stats | undefined => {
  */
 const createRepositoryFinder = (roots: readonly string[]) => {
   const known = new Map<string, GitRepository | "invalid" | undefined>();
-  const look = (folder: string): GitRepository | "invalid" | undefined => {
+  const read = (folder: string): GitRepository | "invalid" | undefined => {
     try {
       return repositoryAt(folder);
     } catch {
@@ -66,7 +66,7 @@ const createRepositoryFinder = (roots: readonly string[]) => {
   };
   const find = (folder: string): GitRepository | "invalid" | undefined => {
     if (known.has(folder) || !insideRoots(folder, roots)) return known.get(folder);
-    const found = look(folder) ?? (folder === "/" ? undefined : find(posix.dirname(folder)));
+    const found = read(folder) ?? (folder === "/" ? undefined : find(posix.dirname(folder)));
     known.set(folder, found);
     return found;
   };
