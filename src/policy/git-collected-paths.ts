@@ -30,6 +30,18 @@ const NAMES_FROM_ELSEWHERE: ReadonlyMap<string, RegExp> = new Map([
   ...["add", "stage", "commit", "stash"].map((name) => [name, /^--pathsp/] as const),
 ]);
 
+const refusePatch = (): LlmcError =>
+  new LlmcError("forbidden", "git apply would copy or rename withheld files where the patch says so.", {
+    hint: "No sandbox works on this machine (see `llmc doctor`). Let git apply --index change what git keeps (--index comes first), or use repo_write_patch.",
+  });
+
+/**
+ * A patch names what is copied or renamed, where no check of the arguments sees it. What is in the index is in git's
+ * objects already. Only the first argument is certainly no value of another one.
+ */
+const keepsToIndex = ([first = "", ...others]: readonly string[]): boolean =>
+  (first === "--index" || first === "--cached") && !others.some((arg) => /^--no-[ic]/.test(arg));
+
 const COMMIT_OPTIONS = {
   flags: "aeinopqsvz --all --amend --no-edit --quiet --verbose --signoff --allow-empty --include --only",
   values: "CFcmt",
@@ -62,6 +74,7 @@ const addWithout = (rest: readonly string[], pathspecs: readonly string[]): read
  */
 export const withoutCollected = (args: readonly string[], find: () => WithheldPaths): readonly string[] => {
   const { globals, subcommand = "", rest } = splitGit(args);
+  if (subcommand === "apply" && !keepsToIndex(rest) && find().names.length > 0) throw refusePatch();
   const elsewhere = NAMES_FROM_ELSEWHERE.get(subcommand);
   if (elsewhere === undefined) return args;
   const withheld = find();

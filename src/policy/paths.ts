@@ -36,8 +36,8 @@ const MAX_NAME_BYTES = 255;
  */
 const MAX_PARTS = 128;
 
-/** Each part is a slash and a letter at least. */
-const isDeep = (path: string): boolean =>
+/** Whether nobody is to look at a path because of its many parts. Each is a slash and a letter at least. */
+export const isDeep = (path: string): boolean =>
   path.length > 2 * MAX_PARTS && path.split("/", MAX_PARTS + 2).length > MAX_PARTS + 1;
 
 /** By component: the root `/w/app` does not allow `/w/app-secret`. Anything but a normal absolute path is outside. */

@@ -42,10 +42,11 @@ describe("FAIL-J6 REQ-D16: what is looked up for the arguments of a command line
 
   test("links whose targets go down and up again cost what the kernel does for them", async () => {
     const { root, ask } = await stand();
-    const down = Array(500).fill("d").join("/");
+    // Deeper folders are closed to commands.
+    const down = Array(100).fill("d").join("/");
     mkdirSync(join(root, down), { recursive: true });
-    for (let at = 0; at < 38; at++)
-      symlinkSync(`${down}/${"../".repeat(500)}l${at + 1}`, join(root, `l${at}`));
+    const downAndUp = `${down}/${"../".repeat(100)}`;
+    for (let at = 0; at < 38; at++) symlinkSync(`${downAndUp.repeat(5)}l${at + 1}`, join(root, `l${at}`));
     writeFileSync(join(root, "l38"), "x");
     expect(JSON.stringify(await ask("run_cmd", { command: "wc l0" }))).toContain(
       "could stand for more paths",

@@ -40,6 +40,27 @@ test.each(settings)("FAIL-J5 commands do not show a secret under a second name i
   expect(await commands.use("run_cmd", "grep -r secret .")).toContain("no secret");
 });
 
+test.each(settings)(
+  "FAIL-A4 FAIL-J12 nor does the first command, when nothing was scanned before, in $name",
+  async (setting) => {
+    for (const line of [
+      "cat x/notes.txt",
+      "ls | cat x/notes.txt",
+      "cat x/*",
+      "git -C x diff --no-index a.txt notes.txt",
+    ]) {
+      await using workspace = await createWorkspace({ ".env": "the secret\n", "x/a.txt": "" });
+      linkSync(join(workspace.root, ".env"), join(workspace.root, "x/notes.txt"));
+      await using commands = commandTools(setting, workspace.root, {
+        allowlist: ["cat", "ls", "git"],
+        powers: [],
+        denylist: ["**/.env"],
+      });
+      expect(await commands.use("run_cmd", line).catch(String), line).not.toContain("the secret");
+    }
+  },
+);
+
 const sandboxed = settings.filter(({ tier }) => tier !== "plain");
 
 test.each(sandboxed)(

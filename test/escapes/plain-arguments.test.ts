@@ -204,6 +204,33 @@ describe.each(plain)("FAIL-J12 REQ-X10 what git collects in $name", (setting) =>
   });
 });
 
+const patchOf = (how: string, from: string, to: string): string =>
+  `diff --git a/${from} b/${to}\nsimilarity index 100%\n${how} from ${from}\n${how} to ${to}\n`;
+
+describe.each(plain)("FAIL-J12 REQ-X10 git apply in $name", (setting) => {
+  const lines = [
+    "git apply p.patch",
+    "git apply < p.patch",
+    "git apply --directory --index p.patch",
+    "git apply --index --no-index p.patch",
+    "git apply -- p.patch --index",
+  ];
+  test.each(["copy", "rename"])("gives no withheld file another name by a patch: %s", async (how) => {
+    await using workspace = await repository();
+    await workspace.write(".env", SECRET);
+    await workspace.write("p.patch", patchOf(how, ".env", "stolen.txt"));
+    await using commands = tools(setting, workspace.root);
+    for (const line of lines)
+      await expect(commands.use("run_cmd", line), line).rejects.toMatchObject({ code: "forbidden" });
+    expect(await commands.use("run_cmd", "git apply --index p.patch")).toContain("does not exist in index");
+    expect(existsSync(join(workspace.root, "stolen.txt"))).toBe(false);
+    expect(await workspace.read(".env")).toBe(SECRET);
+    await workspace.write("p.patch", patchOf(how, "f.txt", "new.txt"));
+    expect(await commands.use("run_cmd", "git apply --index p.patch")).toContain('"exit_code":0');
+    expect(await workspace.read("new.txt")).toBe("one\n");
+  });
+});
+
 describe.each(plain)("FAIL-J12 REQ-X10 git diff outside its work tree in $name", (setting) => {
   const files = {
     "data/.env": `${SECRET}\n`,

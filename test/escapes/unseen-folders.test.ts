@@ -17,6 +17,15 @@ for at in range(30):
 open(".envrc", "w").write("touch fired")
 `;
 
+const MANY_NAMES = `
+import os
+os.chdir("work")
+for at in range(1100):
+    os.mkdir("d"); os.chdir("d")
+open(".envrc", "w").write("touch fired")
+open(".env", "w").write("the secret")
+`;
+
 const BYTES = `
 import os
 os.makedirs(b"sub/bad\\xff/in", exist_ok=True)
@@ -62,6 +71,23 @@ describe.each(tiers)("FAIL-J1 FAIL-J13 folders that are hard to look into in $na
       // Once is enough: the folder is known now, and closed to commands.
       await commands.use("run_cmd", "python3 -c pass");
       expect(namesBelow(workspace.root)).toBe(names);
+    } finally {
+      execFileSync("rm", ["-rf", workspace.root]);
+    }
+  });
+
+  // Judged by its whole path, each name in it took the server milliseconds, and to cover it took too many arguments.
+  test("a folder that lies deeper than tools go is closed as a whole, and commands run as before", async () => {
+    await using workspace = await createWorkspace({ "deep.py": MANY_NAMES, "work/x": "" });
+    await using commands = tools(setting, workspace.root);
+    try {
+      expect(await commands.use("run_cmd", "python3 deep.py")).toContain('"exit_code":0');
+      expect(
+        execFileSync("find", [workspace.root, "-name", "d.refused-*", "-prune"], { encoding: "utf8" }),
+      ).toMatch(/^\S+\n$/);
+      const before = process.cpuUsage();
+      expect(await commands.use("run_cmd", "python3 -c pass")).toContain('"exit_code":0');
+      expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
     } finally {
       execFileSync("rm", ["-rf", workspace.root]);
     }

@@ -55,6 +55,8 @@ export interface Approved {
   readonly startPath: string;
   /** Real path. */
   readonly cwd: string;
+  /** Where the program may read its arguments from. */
+  readonly folders: readonly string[];
   readonly tier: Tier;
   readonly roots: readonly string[];
   readonly lookups: LookupBudget;
@@ -138,6 +140,7 @@ export const createApproval = (options: ApprovalOptions) => {
         args,
         startPath,
         cwd: realPath,
+        folders,
         tier,
         roots,
         lookups,

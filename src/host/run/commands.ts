@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { type ApprovalOptions, type Approved, createApproval } from "./approve-command.ts";
-import { withoutNames } from "./argument-paths.ts";
+import { refuseSecrets, withoutNames } from "./argument-paths.ts";
 import type { CommandCall, CommandSession, JudgedCommand } from "./contract.ts";
 import { refuseHeldTarget } from "./held-target.ts";
 import { createProfiler, type Prepared } from "./profiler.ts";
@@ -119,8 +119,13 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
   const { find, approve } = createApproval(options);
   const profileOf = createProfiler(options);
 
-  const profile = async ({ judged, args, cwd, tier, lookups }: Approved) => {
+  const profile = async ({ judged, args, cwd, folders, tier, lookups }: Approved) => {
     const prepared = await profileOf(judged, args, cwd, tier, lookups);
+    // Nothing hides there what this scan was the first to see: a secret that has another name, too.
+    if (tier === "plain") {
+      const { readPaths } = options.settings();
+      refuseSecrets(args, folders, options.reach.current(), { tier, readPaths }, lookups);
+    }
     if (prepared.profile.withheld?.some((path) => insideRoots(cwd, [path]))) throw refuseClosed();
     return prepared;
   };

@@ -175,6 +175,13 @@ describe("REQ-F11: unified diffs", () => {
       "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n*b\n",
       "does not start with a space",
     ],
+    [
+      "a link, which would be a file with the target as its text,",
+      "diff --git a/x b/x\nnew file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y\n",
+      "links",
+    ],
+    ["a submodule", "diff --git a/x b/x\nnew file mode 160000\nindex 0..1\n", "submodules"],
+    ["a file that becomes a link", "diff --git a/x b/x\nold mode 100644\nnew mode 120000\n", "links"],
     ["a binary patch", "diff --git a/x b/x\nGIT binary patch\n", "binary"],
   ])("%s is refused with its line", (_name, patch, why) => {
     expect(() => parsePatch(patch)).toThrow(

@@ -158,6 +158,8 @@ const readGitHeader = (
     const line = cursor.lines[cursor.at] ?? "";
     if (line.startsWith("rename from ")) found.from = line.slice("rename from ".length);
     else if (line.startsWith("rename to ")) found.to = line.slice("rename to ".length);
+    else if (/^new (?:file )?mode 1[26]0000/.test(line))
+      refuse(cursor.at + 1, "links and submodules are not supported");
     else if (line.startsWith("new file mode")) found.created = true;
     else if (line.startsWith("deleted file mode")) found.deleted = true;
     else if (line.startsWith("GIT binary patch") || line.startsWith("Binary files"))

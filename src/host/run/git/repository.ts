@@ -69,16 +69,20 @@ const isEmptyFolder = (entry: string): boolean => {
   return head === MISSING || !HEAD_CONTENT.test(head);
 };
 
+/** The repository that git would find in a folder, without going up. */
+export const repositoryAt = (folder: string): GitRepository | undefined => {
+  const entry = posix.join(folder, ".git");
+  if (!isThere(entry) || isEmptyFolder(entry)) return undefined;
+  const gitDir = gitDirOf(entry);
+  if (gitDir === undefined) throw refusedRepository("its .git leads to nothing");
+  return { top: folder, gitDir, commonDir: commonDirOf(gitDir) };
+};
+
 /** The repository that git would find from a folder, going up no further than the root that holds it. */
 export const findRepository = (folder: string, roots: readonly string[]): GitRepository | undefined => {
   for (let dir = folder; insideRoots(dir, roots); dir = posix.dirname(dir)) {
-    const entry = posix.join(dir, ".git");
-    if (isThere(entry) && !isEmptyFolder(entry)) {
-      const gitDir = gitDirOf(entry);
-      if (gitDir === undefined) throw refusedRepository("its .git leads to nothing");
-      return { top: dir, gitDir, commonDir: commonDirOf(gitDir) };
-    }
-    if (dir === "/") break;
+    const found = repositoryAt(dir);
+    if (found !== undefined || dir === "/") return found;
   }
   return undefined;
 };

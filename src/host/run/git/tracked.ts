@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
 import { type Stats, statSync } from "node:fs";
 import { posix } from "node:path";
+import { insideRoots } from "../../../policy/paths.ts";
 import { readSmallFile } from "../../git/files.ts";
 import { MAX_INDEX_BYTES, trackedFiles } from "./index-file.ts";
-import { findRepository } from "./repository.ts";
+import { type GitRepository, repositoryAt } from "./repository.ts";
 
 /** A larger secret counts as modified. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
@@ -51,6 +52,32 @@ const statsOf = (path: string): Stats | undefined => {
 };
 
 /**
+ * The repository around a folder. Each folder is looked at once: a hundred thousand secrets may lie in one or in many, and
+ * the disk is asked a dozen times for a look.
+ */
+const createRepositoryFinder = (roots: readonly string[]) => {
+  const known = new Map<string, GitRepository | "invalid" | undefined>();
+  const read = (folder: string): GitRepository | "invalid" | undefined => {
+    try {
+      return repositoryAt(folder);
+    } catch {
+      return "invalid";
+    }
+  };
+  const find = (folder: string): GitRepository | "invalid" | undefined => {
+    if (known.has(folder) || !insideRoots(folder, roots)) return known.get(folder);
+    const found = read(folder) ?? (folder === "/" ? undefined : find(posix.dirname(folder)));
+    known.set(folder, found);
+    return found;
+  };
+  return (folder: string): GitRepository | undefined => {
+    const found = find(folder);
+    // A repository without a valid git directory tracks no files.
+    return found === "invalid" ? undefined : found;
+  };
+};
+
+/**
  * Finds the withheld files that are identical to the version in git's index, so that git may read them. A file that
  * differs, an index that cannot be read, and any other doubt count as modified (FAIL-J4).
  */
@@ -86,17 +113,14 @@ export const createTrackedFinder = () => {
     witnesses?: ReadonlySet<string>,
   ): TrackedSecrets => {
     const byRepository = new Map<string, { readonly top: string; readonly inside: string[] }>();
+    const repositoryAround = createRepositoryFinder(roots);
     for (const path of paths) {
-      try {
-        const found = findRepository(posix.dirname(path), roots);
-        if (found === undefined || witnesses?.has(found.gitDir) === false) continue;
-        const { top, gitDir } = found;
-        const known = byRepository.get(gitDir) ?? { top, inside: [] };
-        known.inside.push(path);
-        byRepository.set(gitDir, known);
-      } catch {
-        // A repository without a valid git directory tracks no files.
-      }
+      const found = repositoryAround(posix.dirname(path));
+      if (found === undefined || witnesses?.has(found.gitDir) === false) continue;
+      const { top, gitDir } = found;
+      const known = byRepository.get(gitDir) ?? { top, inside: [] };
+      known.inside.push(path);
+      byRepository.set(gitDir, known);
     }
     const read = createReader();
     const unmodified = new Set<string>();

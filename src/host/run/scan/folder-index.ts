@@ -2,6 +2,7 @@ import { lstatSync, type Stats } from "node:fs";
 import { posix } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isBelowOneOf } from "../../../base/paths.ts";
+import { isDeep } from "../../../policy/paths.ts";
 import { pathBytes, systemPath } from "../../reach/byte-path.ts";
 import { type Entry, entriesOf, folderAt } from "./read-folder.ts";
 
@@ -31,7 +32,7 @@ interface FolderIndexOptions<T> {
   ) => { readonly found: readonly T[]; readonly enter: boolean };
   /** A folder that cannot be looked into. What is known of it and of everything below stays as it was. */
   readonly closed: (path: string) => T;
-  /** A folder whose path is too long for a system call. */
+  /** A folder that lies too deep for the tools, or whose path is too long for a system call. */
   readonly unknown: (path: string) => T;
   /** Folders that are not entered. */
   readonly skips: (path: string) => boolean;
@@ -164,7 +165,7 @@ const classifyEntries = async <T>(
     const { found: kinds, enter } = classify(inner, entry);
     found.push(...kinds);
     if (!enter || !entry.isDirectory() || state.known.has(inner) || skips(inner)) continue;
-    if (pathBytes(inner) > MAX_PATH_BYTES) found.push(unknown(inner));
+    if (isDeep(inner) || pathBytes(inner) > MAX_PATH_BYTES) found.push(unknown(inner));
     else below.add(inner);
   }
   return found;

@@ -7,6 +7,7 @@ import {
   mkdir,
   open,
   readdir,
+  readlink,
   rename,
   symlink,
   writeFile,
@@ -95,7 +96,25 @@ interface Obstacle {
 }
 
 /**
- * Opens the folders below a root one after the other, without following links, and does the work in the last one. One
+ * The folder at a path, if no link leads there: the kernel says where what was opened lies. Undefined where that is
+ * elsewhere, or where it could not be opened.
+ */
+const openWhole = async (path: string): Promise<FileHandle | undefined> => {
+  const bytes = systemPath(path);
+  const handle = await open(
+    bytes,
+    constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+  ).catch(() => undefined);
+  if (handle === undefined) return undefined;
+  const real = await readlink(`/proc/self/fd/${handle.fd}`, { encoding: "buffer" }).catch(() => undefined);
+  if (real?.equals(Buffer.from(bytes)) === true) return handle;
+  await handle.close();
+  return undefined;
+};
+
+/**
+ * Opens the folders below a root without following links, and does the work in the last one. At once where that is
+ * possible: a command may plant thousands of files a hundred folders deep. Otherwise one after the other, with one
  * descriptor at a time: a path may have thousands of steps.
  */
 const descend = async <T>(
@@ -105,9 +124,10 @@ const descend = async <T>(
   work: (folder: FileHandle) => Promise<T>,
   onObstacle: (obstacle: Obstacle) => Promise<T> = ({ error }) => Promise.reject(error),
 ): Promise<T> => {
-  let at = await open(root, constants.O_RDONLY | constants.O_DIRECTORY);
+  const whole = names.length > 1 ? await openWhole(join(root, ...names)) : undefined;
+  let at = whole ?? (await open(root, constants.O_RDONLY | constants.O_DIRECTORY));
   try {
-    for (const [depth, name] of names.entries()) {
+    for (const [depth, name] of (whole === undefined ? names : []).entries()) {
       const next = await openNext(at, name).catch((thrown: NodeJS.ErrnoException) => thrown);
       if (next instanceof Error)
         return await onObstacle({
