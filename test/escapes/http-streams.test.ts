@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ANN, BOB, initialize, openSocket, openTokenDoor, ping, postMcp } from "../doors/two-tokens.ts";
@@ -6,9 +6,9 @@ import { toolModule } from "../workspace.ts";
 
 const SSE = { accept: "text/event-stream" };
 
-/** Each token has two places for calls and none to wait; the tool `wait` ends when it is cancelled. */
-const openWaitingDoor = () => {
-  const limits = "[mcp.limits]\nconcurrency_per_token = 2\nqueue_per_token = 0\n";
+/** Each token has two places for calls and so many to wait; the tool `wait` ends when it is cancelled. */
+const openWaitingDoor = (queue = 0) => {
+  const limits = `[mcp.limits]\nconcurrency_per_token = 2\nqueue_per_token = ${queue}\n`;
   return openTokenDoor(`[mcp.tools]\ncustom_modules = "mods"\n${limits}`, {
     "mods/m.mjs": toolModule(`
       tool("wait", (args, ports, { signal }) =>
@@ -62,6 +62,24 @@ describe("FAIL-J8 FAIL-J9 one token leaves room for the others", () => {
     for (const stream of streams) expect(await stream.text()).not.toMatch(/"id":"?11\b/);
     const again = await call("health", 11);
     expect(await again.text()).toMatch(/"id":11\b/);
+  });
+
+  test("FAIL-D5 a call that is cancelled while it waits for its place is not done later", async () => {
+    await using door = await openWaitingDoor(1);
+    const headers = { "mcp-session-id": await initialize(door, BOB) };
+    const call = (id: number, name: string, args: object = {}) =>
+      postMcp(door, BOB, { id, method: "tools/call", params: { name, arguments: args } }, headers);
+    const cancel = (requestId: number) =>
+      postMcp(door, BOB, { method: "notifications/cancelled", params: { requestId } }, headers);
+    await Promise.all([call(11, "wait"), call(12, "wait")]);
+    const waits = call(13, "linux_fs_write", { path: "log.txt", content: "x" });
+    // It has come when there is no room behind it.
+    await expect.poll(async () => (await call(14, "health")).status).toBe(429);
+    await cancel(13);
+    expect((await waits).status).not.toBe(200);
+    await Promise.all([cancel(11), cancel(12)]);
+    await expect.poll(async () => (await call(15, "health")).status).toBe(200);
+    expect(existsSync(join(door.root, "log.txt"))).toBe(false);
   });
 
   test("FAIL-D2 a request with the id of another one that has no answer yet is refused, and nothing is lost", async () => {
