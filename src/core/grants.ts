@@ -8,7 +8,10 @@ export interface Grants {
   record(owner: string, key: string, answer: "session" | "never"): void;
   /** Refusals outlive a core that crashed: who is reported of each, and how they come back. What was granted does not. */
   readonly refused: RefusedByUsers;
-  /** Whoever answered for this owner may not have been the user: what was granted is asked about again. */
+  /**
+   * Whoever answered for this owner may not have been the user: what was granted is asked about again. What nobody has
+   * answered yet stays a question, because the same one is put to the user again.
+   */
   forgetGranted(owner: string): void;
   /** Whether one more question may be asked now; counts it if so. */
   mayAsk(owner: string, perMinute: number): boolean;
@@ -93,7 +96,8 @@ export const createGrants = (now: () => number, newId: () => string): Grants => 
     },
     forgetGranted: (owner) => {
       byOwner.get(owner)?.session.clear();
-      for (const [ticket, call] of [...suspended]) if (call.owner === owner) suspended.delete(ticket);
+      for (const [ticket, call] of suspended)
+        if (call.owner === owner) suspended.set(ticket, { ...call, granted: [] });
     },
     mayAsk: (owner, perMinute) => {
       const answers = answersOf(owner);

@@ -1,4 +1,4 @@
-import { Agent } from "node:http";
+import { Agent, type ClientRequest, request as httpRequest, type RequestOptions } from "node:http";
 import type { Socket } from "node:net";
 import { LinkBroken } from "./link-broken.ts";
 
@@ -6,8 +6,8 @@ import { LinkBroken } from "./link-broken.ts";
 const KEEP_ALIVE_MS = 55_000;
 
 interface AgentParts {
-  /** A connection to the core that nobody uses yet. */
-  readonly connect: () => Promise<Socket>;
+  /** A connection to the core that nobody uses yet; `gone` fires when nobody waits for it any more. */
+  readonly connect: (gone?: AbortSignal) => Promise<Socket>;
   readonly maxSockets: number;
   readonly maxFreeSockets: number;
 }
@@ -15,11 +15,13 @@ interface AgentParts {
 /** The front's requests to the core, on connections that the core has opened. */
 export const createConnectionAgent = ({ connect, ...bounds }: AgentParts) => {
   let isClosed = false;
+  /** Of the request that is being opened: Node asks for its connection at once, and does not say whose it is. */
+  let opening: AbortSignal | undefined;
   const agent = Object.assign(
     new Agent({ keepAlive: true, scheduling: "lifo", timeout: KEEP_ALIVE_MS, ...bounds }),
     {
       createConnection: (_: unknown, done: (error: Error | null, socket?: Socket) => void): undefined => {
-        connect().then((socket) => {
+        connect(opening).then((socket) => {
           if (!isClosed) return done(null, socket);
           socket.destroy();
           done(new LinkBroken("closed"));
@@ -28,7 +30,18 @@ export const createConnectionAgent = ({ connect, ...bounds }: AgentParts) => {
     },
   );
   return {
-    agent,
+    /** A request to the core; `gone` fires when nobody waits for its answer any more. */
+    request: (options: RequestOptions, gone?: AbortSignal): ClientRequest => {
+      opening = gone;
+      try {
+        const request = httpRequest({ ...options, agent });
+        // The agent's timeout is for idle connections; a request may take as long as its tool does.
+        request.setTimeout(0);
+        return request;
+      } finally {
+        opening = undefined;
+      }
+    },
     /** Also of a connection that comes only after this. */
     close: (): void => {
       isClosed = true;

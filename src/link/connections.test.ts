@@ -12,6 +12,7 @@ import { connectTo } from "../host/net/link-sockets.ts";
 import { isFrontOf } from "../host/net/private-socket.ts";
 import { createCoreConnections } from "./core-connections.ts";
 import { createFrontConnections } from "./front-connections.ts";
+import { createHttpExchange } from "./http-exchange.ts";
 import { LinkBroken } from "./link-broken.ts";
 import { createLinkClient } from "./link-client.ts";
 import { readBody } from "./read-body.ts";
@@ -249,6 +250,25 @@ describe("FAIL-H3 REQ-I3 the two ends of a front's socket", () => {
     await expect.poll(() => sockets.filter(({ destroyed }) => !destroyed).length).toBe(3);
     expect(Math.max(...atOnce)).toBe(3);
     link.close();
+    close();
+  });
+
+  test("FAIL-E3 requests whose clients have left take no connection from others", async () => {
+    const { connections, close } = core();
+    const exchange = createHttpExchange({ connect: accepted.take, maxConnections: 100 });
+    const ask = (gone: AbortSignal) =>
+      exchange.open({ method: "GET", path: "/", headers: ["host", "core"] }, gone).on("error", () => {});
+    const leaving = new AbortController();
+    const left = Array.from({ length: 20 }, () => ask(leaving.signal));
+    const stays = ask(new AbortController().signal);
+    const answered = once(stays.end(), "response");
+    for (const request of left) request.destroy();
+    leaving.abort();
+    const since = performance.now();
+    connections.add(1, path);
+    await answered;
+    expect(performance.now() - since).toBeLessThan(AT_ONCE_MS);
+    exchange.close();
     close();
   });
 });

@@ -30,16 +30,19 @@ export const createCoreConnections = (token: string, maxTokenMs = MAX_TOKEN_MS) 
     } else next.resolve(socket);
   };
 
-  const wait = (): Promise<Socket> =>
+  const wait = (gone?: AbortSignal): Promise<Socket> =>
     new Promise((resolve, reject) => {
       const settle = <T>(done: (outcome: T) => void) => {
         return (outcome: T): void => {
           clearTimeout(timer);
+          gone?.removeEventListener("abort", leave);
           waiting.delete(waiter);
           done(outcome);
         };
       };
       const waiter: Waiter = { resolve: settle(resolve), reject: settle(reject) };
+      const leave = (): void => waiter.reject(new LinkBroken("nobody needs the connection any more"));
+      gone?.addEventListener("abort", leave);
       const timer = setTimeout(
         () => waiter.reject(new LinkBroken("the core has opened no connection")),
         MAX_WAIT_MS,
@@ -77,11 +80,14 @@ export const createCoreConnections = (token: string, maxTokenMs = MAX_TOKEN_MS) 
       });
       socket.on("data", read);
     },
-    /** A connection that nobody uses yet; the core opens another one as soon as this one is used. */
-    take: (): Promise<Socket> => {
-      if (isClosed) return Promise.reject(new LinkBroken("closed"));
+    /**
+     * A connection that nobody uses yet; the core opens another one as soon as this one is used. So nobody may wait who will
+     * not use it: `gone` fires when whoever waits needs none any more.
+     */
+    take: (gone?: AbortSignal): Promise<Socket> => {
+      if (isClosed || gone?.aborted === true) return Promise.reject(new LinkBroken("closed"));
       const [spare] = spares;
-      if (spare === undefined) return wait();
+      if (spare === undefined) return wait(gone);
       spares.delete(spare);
       spare.removeAllListeners("data");
       return Promise.resolve(spare);

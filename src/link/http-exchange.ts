@@ -1,11 +1,11 @@
-import { type ClientRequest, request as httpRequest } from "node:http";
+import type { ClientRequest } from "node:http";
 import type { Socket } from "node:net";
 import { createConnectionAgent } from "./connection-agent.ts";
 import { HELLO_PATH, SCHEMA_HEADER, schemaText } from "./schema-version.ts";
 
 interface ExchangeParts {
   /** A connection to the core that nobody uses yet. */
-  readonly connect: () => Promise<Socket>;
+  readonly connect: (gone?: AbortSignal) => Promise<Socket>;
   readonly maxConnections: number;
 }
 
@@ -23,25 +23,20 @@ interface Head {
 
 /** The front's end of the link over HTTP: requests to the core, on connections that they share. */
 export const createHttpExchange = ({ connect, maxConnections }: ExchangeParts) => {
-  const { agent, close } = createConnectionAgent({
+  const { request: ask, close } = createConnectionAgent({
     connect,
     maxSockets: maxConnections,
     maxFreeSockets: MAX_IDLE,
   });
   return {
-    /** Throws where the head is one that Node does not write. */
-    open: ({ method, path, headers }: Head): ClientRequest => {
-      const request = httpRequest({ agent, method, path, headers: [...headers], setHost: false });
-      // The agent's timeout is for idle connections; a request may take as long as its tool does.
-      request.setTimeout(0);
-      return request;
-    },
+    /** Throws where the head is one that Node does not write. `gone` fires when the client has left. */
+    open: ({ method, path, headers }: Head, gone: AbortSignal): ClientRequest =>
+      ask({ method, path, headers: [...headers], setHost: false }, gone),
     /** Asks the core which version of the link it speaks; false if it cannot be spoken to. */
     greet: (): Promise<boolean> =>
       new Promise((resolve, reject) => {
         const headers = ["host", "core", SCHEMA_HEADER, schemaText()];
-        const request = httpRequest({ agent, path: HELLO_PATH, headers, setHost: false });
-        request.setTimeout(0);
+        const request = ask({ path: HELLO_PATH, headers, setHost: false });
         request.once("error", reject);
         request.once("response", (response) => {
           response.resume();

@@ -1,4 +1,4 @@
-import { request as httpRequest, type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { LlmcError } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
@@ -48,17 +48,14 @@ export const createLinkClient = ({ connect, token }: LinkParts) => {
     new Promise((resolve, reject) => {
       const { signal } = closing;
       if (signal.aborted) throw new LinkBroken("closed");
-      const request = httpRequest({
+      const request = control.request({
         method,
         path,
-        agent: control.agent,
         headers:
           body === undefined
             ? headers()
             : { ...headers(), "content-type": "application/json", "content-length": Buffer.byteLength(body) },
       });
-      // The agent's timeout is for idle connections; a request may take as long as its tool does.
-      request.setTimeout(0);
       // A request that waits for a connection does not notice that its agent is gone.
       const abandon = (): void => {
         request.destroy();

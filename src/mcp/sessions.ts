@@ -1,12 +1,9 @@
-import {
-  type HandleRequestOptions,
-  isInitializeRequest,
-  WebStandardStreamableHTTPServerTransport,
-} from "@modelcontextprotocol/server";
+import { type HandleRequestOptions, isInitializeRequest } from "@modelcontextprotocol/server";
 import { createEventStores } from "./event-store.ts";
 import { principalOf } from "./origin.ts";
 import { createMcpServer, type McpParts } from "./server.ts";
 import { createSessionTable, type Session } from "./session-table.ts";
+import { SessionTransport } from "./session-transport.ts";
 
 interface SessionParts extends McpParts {
   readonly newId: () => string;
@@ -53,7 +50,7 @@ export const createSessions = (parts: SessionParts) => {
 
   const open = async (owner: string, authInfo: HandleRequestOptions["authInfo"]): Promise<Session> => {
     const events = openEvents(owner);
-    const transport = new WebStandardStreamableHTTPServerTransport({
+    const transport = new SessionTransport({
       sessionIdGenerator: parts.newId,
       eventStore: events,
       retryInterval: RETRY_MS,

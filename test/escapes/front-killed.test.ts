@@ -1,5 +1,6 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -295,6 +296,29 @@ describe("REQ-I4 REQ-I9 what the user said, and what becomes of it", () => {
     await server.until(() => server.stderr.includes("is started again"), "another front");
     expect([await run("uname", "once"), await run("hostname", "once")]).toEqual([0, 1]);
   });
+
+  test.each([
+    ["once", "0"],
+    ["never", "does not want to be asked again"],
+  ])(
+    "FAIL-H2 when a front has ended that was asking: the next one asks once more, and %s counts",
+    async (grant, found) => {
+      await using setup = await start({ capabilities: { elicitation: {} } });
+      const { server } = setup;
+      const questions = (): readonly Message[] =>
+        server.messages.filter(({ method }) => method === "elicitation/create");
+      const id = server.askTool("run_cmd", { command: "id -u" });
+      await server.until(() => questions().length === 1, "the question");
+      process.kill(frontOf(server) ?? 0, "SIGKILL");
+      await server.until(() => questions().length === 2, "the same question of the next front");
+      server.send({ id: questions()[1]?.id, result: { action: "accept", content: { grant } } });
+      expect(textOf(await server.toolResult(id))).toContain(found);
+      expect(questions()).toHaveLength(2);
+      const audit = join(setup.workspace.root, ".llmc/audit");
+      const records = readdirSync(audit).map((name) => readFileSync(join(audit, name), "utf8"));
+      expect(records.join("").match(/"kind":"question"/g)).toHaveLength(1);
+    },
+  );
 });
 
 describe("REQ-I9 the front has grown", () => {

@@ -149,9 +149,11 @@ export const createSocketForwarder = (parts: ForwardParts) => {
   return async (request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> => {
     const ignore = (): void => void stream.destroy();
     stream.on("error", ignore);
+    const gone = new AbortController();
+    stream.once("close", () => gone.abort());
     const { path, headers } = headOf(request, parts.tokenHeader());
     try {
-      const connection = await parts.exchange.connect();
+      const connection = await parts.exchange.connect(gone.signal);
       const core: WebSocket = new SocketToCore(`ws://core${pathIn(path)}`, {
         createConnection: () => connection,
         headers: gathered(headers) as unknown as Record<string, string>,

@@ -91,9 +91,10 @@ export const forward = (request: IncomingMessage, response: ServerResponse, part
   const { method, path, headers } = headOf(request, parts.tokenHeader());
   const isAsked = hasBody(request);
   const framing = isAsked ? BODY_HEADERS : WITHOUT_BODY.has(method) ? [] : ["content-length", "0"];
+  const gone = new AbortController();
   let out: ClientRequest;
   try {
-    out = parts.exchange.open({ method, path, headers: [...headers, ...framing] });
+    out = parts.exchange.open({ method, path, headers: [...headers, ...framing] }, gone.signal);
   } catch {
     answerUnavailable(response, parts.newId);
     return;
@@ -101,7 +102,9 @@ export const forward = (request: IncomingMessage, response: ServerResponse, part
   response.on("error", () => {});
   response.on("close", () => {
     // Whatever is done for a client that has left is cancelled.
-    if (!response.writableFinished) out.destroy();
+    if (response.writableFinished) return;
+    out.destroy();
+    gone.abort();
   });
   out.once("continue", () => void sendBody(request, out, parts));
   out.once("response", (incoming) => passBack(incoming, response, out, parts.isClosing()));

@@ -3,6 +3,7 @@ import type { FastifyRequest } from "fastify";
 import { LlmcError } from "../../base/error.ts";
 import type { Hold } from "../limits/concurrency-limiter.ts";
 import { identityOf, type RouteContext } from "./context.ts";
+import { createWaitingCalls } from "./waiting-calls.ts";
 
 /** Requests that do work and then end; all others answer at once or stay open for notifications. */
 const CALLS = new Set(["tools/call", "resources/read", "prompts/get", "completion/complete"]);
@@ -23,6 +24,7 @@ export const addMcpRoute = (
   mcp: FetchLikeMcpHandler,
   maxRequestBytes: number,
 ): void => {
+  const waitingCalls = createWaitingCalls();
   const handle = toNodeHandler(mcp, { maxRequestBodySize: maxRequestBytes });
   app.route({
     method: ["GET", "POST", "DELETE"],
@@ -58,9 +60,17 @@ export const addMcpRoute = (
         inFlight.end(false);
         reply.raw.once("close", connections.add({ identity, end }));
       } else inFlight.signal.addEventListener("abort", end);
-      if (CALLS.has(String(methodOf(body))))
-        await concurrency.run(name, inFlight.signal, work, inFlight.correlationId);
-      else await work();
+      const session = request.headers["mcp-session-id"];
+      waitingCalls.notice(principal, session, body);
+      if (CALLS.has(String(methodOf(body)))) {
+        using waiting = waitingCalls.add(principal, session, body);
+        const signal = AbortSignal.any([inFlight.signal, waiting.signal]);
+        const begin = (hold: Hold): Promise<void> => {
+          waiting[Symbol.dispose]();
+          return work(hold);
+        };
+        await concurrency.run(name, signal, begin, inFlight.correlationId);
+      } else await work();
       return reply;
     },
   });

@@ -1,0 +1,36 @@
+import { isRecord } from "../../base/is-record.ts";
+
+/**
+ * Calls of MCP sessions that wait for a place among those of their token. The MCP library gets them only then, so a
+ * notification that cancels one before would be about nothing, and the call would be made all the same.
+ */
+export const createWaitingCalls = () => {
+  const waiting = new Map<string, AbortController>();
+  const keyOf = (principal: string, session: unknown, id: unknown): string =>
+    JSON.stringify([principal, session, id]);
+
+  return {
+    /** To be disposed of when the call waits no more. Its signal fires when the client cancels it. */
+    add: (
+      principal: string,
+      session: unknown,
+      body: unknown,
+    ): Disposable & { readonly signal: AbortSignal } => {
+      const controller = new AbortController();
+      const key = keyOf(principal, session, isRecord(body) ? body["id"] : undefined);
+      waiting.set(key, controller);
+      return {
+        signal: controller.signal,
+        [Symbol.dispose]: () => {
+          if (waiting.get(key) === controller) waiting.delete(key);
+        },
+      };
+    },
+    /** Takes note of what a client sent, in case that it cancels a call. */
+    notice: (principal: string, session: unknown, body: unknown): void => {
+      if (session === undefined || !isRecord(body) || body["method"] !== "notifications/cancelled") return;
+      const { params } = body;
+      if (isRecord(params)) waiting.get(keyOf(principal, session, params["requestId"]))?.abort();
+    },
+  };
+};
