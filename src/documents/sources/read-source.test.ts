@@ -337,6 +337,7 @@ describe("REQ-K1 sitemaps and pages", () => {
             `<urlset>${locations(`${origin}/b.md`, ...Array.from({ length: 3000 }, (_, at) => `http://${name}.example.org/${at}`))}</urlset>`,
         ]),
       ),
+      "/cut.xml": () => `<urlset>${locations(`${origin}/b.md`)}<url><loc>${origin}/a`,
       "/twice.xml": () => `<urlset>${locations(`${origin}/moved`, `${origin}/b.md`)}</urlset>`,
     };
     server = createServer((request, response) => {
@@ -379,6 +380,7 @@ describe("REQ-K1 sitemaps and pages", () => {
     const few = await itemsOf(`${origin}/sitemap.xml`, { network, maxDocuments: 1 });
     expect(few.filter(({ kind }) => kind === "document")).toHaveLength(1);
     expect(failed(few)).toEqual(["/sitemap.xml"]);
+    expect(failed(await itemsOf(`${origin}/cut.xml`, { network }))).toEqual(["/cut.xml"]);
     expect(await itemsOf(`${origin}/latin.xml`, { network })).toMatchObject([
       { kind: "document", name: "caf%E9", url: `${origin}/caf%E9` },
       { kind: "document", name: "b.md" },
