@@ -39,6 +39,13 @@ describe("REQ-I7: the circuit breaker", () => {
     expect([states, ran()]).toEqual([["open"], 5]);
   });
 
+  it("says that the call can be tried again, which its hint says, too: FAIL-G6", async () => {
+    const { attempt, breaker } = open(1);
+    await attempt("unavailable");
+    const refused = breaker.run(() => Promise.resolve("never"));
+    await expect(refused).rejects.toMatchObject({ code: "unavailable", retryable: true });
+  });
+
   it.each([new LlmcError("unavailable", "x"), new Error("x")])(
     "a failure counts in the innermost breaker alone: %s",
     async (failure) => {

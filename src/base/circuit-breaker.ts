@@ -64,6 +64,7 @@ export const createCircuitBreaker = ({ backend, threshold, now, onState, isNotFa
     new LlmcError("unavailable", `${backend} has failed ${threshold()} times within a minute.`, {
       hint: "It is tried again every two seconds; try again in a moment.",
       details: { circuit: "open" },
+      retryable: true,
     });
   const fail = (isProbe: boolean): void => {
     const at = now();

@@ -159,8 +159,7 @@ export const replayModels = (
   { entries }: Cassette,
   worstCostUsd: (name: string, inputTokens: number, outputTokens: number) => Promise<number | undefined>,
 ): { readonly models: Models; unused(): number } => {
-  const left = new Map<string, Entry[]>();
-  for (const entry of entries) left.set(entry.key, [...(left.get(entry.key) ?? []), entry]);
+  const left = Map.groupBy(entries, ({ key }) => key);
   const open = async (name: string): Promise<Model> => ({
     name,
     worstCostUsd: (inputTokens, outputTokens) => worstCostUsd(name, inputTokens, outputTokens),

@@ -3,6 +3,7 @@ import { createPace } from "../llm/pace.ts";
 import { checkValue } from "./check-value.ts";
 import { type Context, isSpan, type Passage } from "./context.ts";
 import type { AnswerSchema } from "./contract.ts";
+import { isLowSurrogate } from "./offsets.ts";
 
 /** What `finish` was called with. */
 export interface Finished {
@@ -25,12 +26,16 @@ const MAX_SHOWN_EVIDENCE_CHARS = 1000;
 const textOf = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value, null, 1) ?? "");
 
-const passageOf = (context: Context, start: number, end: number): Passage => ({
-  start,
-  end,
-  line: context.lineAt(start),
-  text: context.text.slice(start, Math.min(end, start + MAX_SHOWN_EVIDENCE_CHARS)).toWellFormed(),
-});
+/** Whole characters: half of one is no text, and nothing that the context has. */
+const passageOf = (context: Context, from: number, to: number): Passage => {
+  const { text } = context;
+  const isInside = (at: number): boolean => at < text.length && isLowSurrogate(text.charCodeAt(at));
+  const start = isInside(from) ? from - 1 : from;
+  const end = isInside(to) ? to + 1 : to;
+  const shown = Math.min(end, start + MAX_SHOWN_EVIDENCE_CHARS);
+  const cut = isInside(shown) ? shown - 1 : shown;
+  return { start, end, line: context.lineAt(start), text: text.slice(start, cut) };
+};
 
 /** A longer quote proves nothing, and takes long to find. */
 const MAX_QUOTE_CHARS = 100_000;

@@ -48,6 +48,20 @@ describe("answers", () => {
   beforeAll(async () => {
     context = await Context.of("one\ntwo\nthree", {}, undefined);
   });
+  test("REQ-L3 FAIL-G3: evidence is of whole characters, so that its text is in the context", async () => {
+    const emoji = "\u{1F600}";
+    const text = `a${emoji}b${"c".repeat(996)}${emoji}d`;
+    const astral = await Context.of(text, {}, undefined);
+    const textFor = async (start: number, end: number): Promise<string | undefined> => {
+      const judged = await judgeAnswer({ value: "x", evidence: { start, end } }, astral, undefined);
+      return "evidence" in judged ? judged.evidence[0]?.text : undefined;
+    };
+    expect(await textFor(2, 3)).toBe(emoji);
+    expect(await textFor(1, 2)).toBe(emoji);
+    expect(text).toContain(await textFor(1, text.length));
+    expect(text).toContain(await textFor(3, text.length));
+  });
+
   test("REQ-L3: text is an answer, anything else needs a schema; nothing, empty text and false evidence are none", async () => {
     const judge = (value: unknown, evidence?: unknown) =>
       judgeAnswer({ value, evidence }, context, undefined);

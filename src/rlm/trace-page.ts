@@ -114,15 +114,24 @@ const callOf = (call: TracedCall, view: View): string =>
 const totalOf = ({ turns, calls }: TracedNode): number =>
   [...turns, ...calls].reduce((sum, { costUsd = 0 }) => sum + costUsd, 0);
 
-const isChildOf = (child: TracedNode, parent: TracedNode): boolean =>
-  child.id.startsWith(`${parent.id}.`) && child.depth === parent.depth + 1;
+/** The analyses that each one started, by its id. */
+type Children = Map<string, readonly TracedNode[]>;
 
-const nodeOf = (node: TracedNode, all: readonly TracedNode[], view: View): string =>
+const childrenIn = (nodes: readonly TracedNode[]): Children =>
+  Map.groupBy(nodes, ({ id }) => id.slice(0, Math.max(0, id.lastIndexOf("."))));
+
+/** Each one once: a file of anybody's may give many the same id. */
+const takeChildren = ({ id }: TracedNode, children: Children): readonly TracedNode[] => {
+  const found = children.get(id) ?? [];
+  children.delete(id);
+  return found;
+};
+
+const nodeOf = (node: TracedNode, children: Children, view: View): string =>
   `<details class="node" open><summary>analysis ${escapeHtml(node.id)} <small>${escapeHtml(node.model)}, ${escapeHtml(node.contextBytes)} bytes, ${seconds(node.endMs - node.startMs)}, ${usd(totalOf(node))}, ${escapeHtml(node.outcome)}</small></summary>${block("Task", node.task, view)}${node.turns
     .map((turn) => turnOf(turn, view))
-    .join("")}${node.calls.map((call) => callOf(call, view)).join("")}${all
-    .filter((one) => isChildOf(one, node))
-    .map((child) => nodeOf(child, all, view))
+    .join("")}${node.calls.map((call) => callOf(call, view)).join("")}${takeChildren(node, children)
+    .map((child) => nodeOf(child, children, view))
     .join("")}${block("Answer", node.answer, view)}</details>`;
 
 const STYLE = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1b1f24;background:#fff}
@@ -143,6 +152,7 @@ export const tracePage = (trace: TraceFile, showsText: boolean): string => {
     trace;
   const view = { showsText, totalMs: Math.max(1, ...nodes.map(({ endMs }) => endMs)) };
   const roots = nodes.filter(({ depth }) => depth === 0);
+  const children = childrenIn(nodes.filter(({ depth }) => depth > 0));
   const odd = Object.entries(counts)
     .filter(([name, count]) => name !== "turns" && count > 0)
     .map(([name, count]) => `${name.replaceAll("_", " ")} ${count}`)
@@ -155,7 +165,7 @@ export const tracePage = (trace: TraceFile, showsText: boolean): string => {
 <table>${row("Outcome", `<span id="outcome">${escapeHtml(outcome)}${is_partial ? " (partial answer)" : ""}</span>`)}${row("Models", `${escapeHtml(root_model)}, sub-calls ${escapeHtml(sub_model)}`)}${row("Cost", `<span id="cost">${usd(spending.costUsd)}</span> of ${usd(spending.budgetUsd)}, ${escapeHtml(spending.calls)} calls, ${escapeHtml(spending.inputTokens)} + ${escapeHtml(spending.outputTokens)} tokens`)}${row("Time", seconds(view.totalMs))}${row("Turns", `${escapeHtml(counts.turns)}${odd === "" ? "" : ` (${escapeHtml(odd)})`}`)}${row("Trajectory", escapeHtml(trajectory))}</table>
 ${showsText ? "" : '<p class="hidden">Texts are hidden; llmc rlm view --content shows those that the trace has.</p>'}
 <h2>Timeline</h2><div id="timeline">${timelineOf(nodes, view)}</div>
-<h2>Tree</h2><div id="tree">${roots.map((root) => nodeOf(root, nodes, view)).join("")}</div>
+<h2>Tree</h2><div id="tree">${roots.map((root) => nodeOf(root, children, view)).join("")}</div>
 </body></html>
 `;
 };

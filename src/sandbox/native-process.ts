@@ -84,6 +84,7 @@ export const createNativeSandbox = ({
         processes: MAX_PROCESSES,
         fileBytes: MAX_FILE_BYTES,
         filesAreMemory: true,
+        needsGroup: true,
       };
       const reading = await profileOf(limits);
       const profile = { ...reading, readableRoots: [...readable, ...(reading.readableRoots ?? [])] };

@@ -19,6 +19,7 @@ import { USER_STATE } from "../../test/user-state.ts";
 import { createCacheFile } from "../host/own-files/cache-file.ts";
 import { createReach } from "../host/reach/reach.ts";
 import { createReadProfiler } from "../host/run/read-profiler.ts";
+import { createCommandGroups } from "../host/run/tree/cgroup.ts";
 import type { CallTool, Guest, Language, Program, ProgramResult, Runner } from "./contract.ts";
 import { createNativeSandbox } from "./native-process.ts";
 import { createNodeRunner, createSystemPythonRunner } from "./native-runner.ts";
@@ -530,6 +531,22 @@ for (let n = 0; ; n++) fs.writeFileSync("f" + n, bytes);`,
     expect((await runIn(python, "python", hide)).error).toMatchObject({ name: "PermissionError" });
     expect(execFileSync("du", ["-sk", tmpdir()], { encoding: "utf8" })).toMatch(/^\d{1,3}\t/);
   }, 300_000);
+
+  test.skipIf(!createCommandGroups().works)(
+    "FAIL-G2 REQ-E3 memory that belongs to none of their processes is bounded, too",
+    async () => {
+      const [, python] = runnersWith([]);
+      const take = [
+        'import os\nkept = []\nfor n in range(16):\n  kept.append(os.memfd_create("x"))\n  os.write(kept[-1], bytes(32 << 20))',
+        `import mmap, os\nkept = []\nfor n in range(16):\n  kept.append(mmap.mmap(-1, 32 << 20))\n  for at in range(0, 32 << 20, 4096): kept[-1][at] = 1\n  kept[-1].madvise(mmap.MADV_DONTNEED)`,
+      ];
+      for (const code of take)
+        expect((await runIn(python, "python", `${code}\n"all of it"`)).error).toMatchObject({
+          ended: "memory",
+        });
+    },
+    60_000,
+  );
 
   test("FAIL-G2 REQ-E3 of packages they see what a command would: no secrets under any name, no state", async () => {
     const root = tempWorkspace({

@@ -34,8 +34,14 @@ export const toFilters = (filters: Filters | undefined): Filters | undefined =>
 
 export const toCitation = (citation: Citation): Citation => definedOf({ ...citation });
 
+/** The signs of a citation, and of the id that follows it in a hit. */
+const SIGNS = /["();@]/;
+
+/** What a document chose: in quotes, as JSON, where it has such a sign, so that it never looks like the rest of the citation. */
+const asPart = (text: string): string => (SIGNS.test(text) ? JSON.stringify(text) : text);
+
 /** `Title (docs/install.md#L10-L20; MIT; 1.2.0)`, in one line, whatever the document calls itself. */
 export const renderCitation = ({ title, anchor, url, license, version }: Citation): string => {
-  const facts = [url ?? anchor, license, version].filter((fact) => fact !== undefined);
-  return quoteName(facts.length === 0 ? title : `${title} (${facts.join("; ")})`);
+  const facts = [url ?? anchor, license, version].filter((fact) => fact !== undefined).map(asPart);
+  return quoteName(facts.length === 0 ? asPart(title) : `${asPart(title)} (${facts.join("; ")})`);
 };

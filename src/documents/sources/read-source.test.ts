@@ -124,6 +124,24 @@ describe("REQ-K1 a folder that the operator names", () => {
     ]);
   });
 
+  test("FAIL-B5 FAIL-F1: a document under a name that is not UTF-8 is named, in a folder as in a commit", async () => {
+    const folder = join(root, "names");
+    const bytesOf = (path: string): Buffer => Buffer.from(`${folder}/${path}`, "latin1");
+    mkdirSync(bytesOf("b\xffd"), { recursive: true });
+    for (const path of ["caf\xe9.md", "b\xffd/x.md", "b\xffd/x.png", "ok.md"])
+      writeFileSync(bytesOf(path), "A");
+    const expected = ["b\uFFFDd/x.md: invalid_args", "caf\uFFFD.md: invalid_args", "ok.md | - | - | A"];
+    const found = await itemsOf(folder);
+    expect([...shown(found)].sort()).toEqual(expected);
+    // Nothing else of the source is taken to be missing.
+    expect(found.some((item) => item.kind === "failure" && item.isIncomplete === true)).toBe(false);
+    const git = (...args: readonly string[]): void => void execFileSync("git", ["-C", folder, ...args]);
+    git("init", "-q");
+    git("add", "-A");
+    git("-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-qm", "one");
+    expect([...shown(await itemsOf(`git+${folder}`))].sort()).toEqual(expected);
+  });
+
   test("a file alone, through a link of the operator's too; secrets stay secrets", async () => {
     expect(shown(await itemsOf(join(root, "docs/a.md")))).toEqual(["a.md | - | - | A"]);
     symlinkSync(join(root, "docs"), join(root, "named"));
@@ -319,6 +337,7 @@ describe("REQ-K1 sitemaps and pages", () => {
             `<urlset>${locations(`${origin}/b.md`, ...Array.from({ length: 3000 }, (_, at) => `http://${name}.example.org/${at}`))}</urlset>`,
         ]),
       ),
+      "/cut.xml": () => `<urlset>${locations(`${origin}/b.md`)}<url><loc>${origin}/a`,
       "/twice.xml": () => `<urlset>${locations(`${origin}/moved`, `${origin}/b.md`)}</urlset>`,
     };
     server = createServer((request, response) => {
@@ -361,6 +380,7 @@ describe("REQ-K1 sitemaps and pages", () => {
     const few = await itemsOf(`${origin}/sitemap.xml`, { network, maxDocuments: 1 });
     expect(few.filter(({ kind }) => kind === "document")).toHaveLength(1);
     expect(failed(few)).toEqual(["/sitemap.xml"]);
+    expect(failed(await itemsOf(`${origin}/cut.xml`, { network }))).toEqual(["/cut.xml"]);
     expect(await itemsOf(`${origin}/latin.xml`, { network })).toMatchObject([
       { kind: "document", name: "caf%E9", url: `${origin}/caf%E9` },
       { kind: "document", name: "b.md" },

@@ -17,6 +17,10 @@ export const toSourceError = (thrown: unknown): LlmcError =>
 const failureOf = (kind: Exclude<TreeRead["kind"], "bytes">, maxBytes: number): LlmcError => {
   if (kind === "large")
     return new LlmcError("file_too_large", `The document is larger than ${maxBytes} bytes.`);
+  if (kind === "unnamed")
+    return new LlmcError("invalid_args", "The name of the file, or of a folder above it, is not UTF-8.", {
+      hint: "Rename it.",
+    });
   return kind === "unreadable"
     ? new LlmcError("permission_denied", "The file cannot be read.")
     : new LlmcError("file_not_found", "The file is gone, or its content is withheld.");

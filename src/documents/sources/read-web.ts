@@ -51,7 +51,10 @@ const leftOut = (address: string): SourceItem => ({
   kind: "failure",
   id: address,
   url: address,
-  error: new LlmcError("file_too_large", "The sitemap names more than is read; the rest was left out."),
+  error: new LlmcError(
+    "file_too_large",
+    "The sitemap names more than is read, or is cut off; the rest was left out.",
+  ),
   isIncomplete: true,
 });
 

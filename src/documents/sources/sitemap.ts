@@ -8,7 +8,7 @@ export interface Sitemap {
   /** Whether the addresses are those of further sitemaps. */
   readonly isIndex: boolean;
   readonly addresses: readonly string[];
-  /** Whether it has more addresses than these. */
+  /** Whether it has more addresses than these, or ends before its end. */
   readonly isCut: boolean;
 }
 
@@ -16,6 +16,10 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">",
 
 const decodeEntities = (text: string): string =>
   text.replace(/&(amp|lt|gt|quot|apos);/g, (whole, name: string) => ENTITIES[name] ?? whole);
+
+/** Behind it, comments and white space at most. */
+const END = /<\/(?:\w{1,40}:)?(?:urlset|sitemapindex)\s*>|<(?:urlset|sitemapindex)(?:\s[^<>]{0,1000})?\/>/;
+const END_CHARS = 4096;
 
 const MAX_ADDRESS_CHARS = 2048;
 const GZIP = [0x1f, 0x8b];
@@ -38,13 +42,16 @@ export const readSitemap = (bytes: Uint8Array, maxAddresses: number): Sitemap =>
   const text = textOf(bytes);
   const addresses: string[] = [];
   let at = 0;
-  let isCut = false;
+  // What is missing would be taken to be gone.
+  let isCut = !END.test(text.slice(-END_CHARS));
   for (;;) {
     const start = text.indexOf("<loc>", at);
     const end = start < 0 ? -1 : text.indexOf("</loc>", start);
     if (end < 0) break;
-    isCut = addresses.length >= maxAddresses;
-    if (isCut) break;
+    if (addresses.length >= maxAddresses) {
+      isCut = true;
+      break;
+    }
     at = end;
     const address = decodeEntities(
       text.slice(start + 5, Math.min(end, start + 5 + MAX_ADDRESS_CHARS)).trim(),

@@ -3,7 +3,7 @@ import { basename, dirname, resolve } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { createReach } from "../reach/reach.ts";
-import { createSourceFiles } from "../search/source-files.ts";
+import { createSourceFiles, NOT_UTF8 } from "../search/source-files.ts";
 import type { SourceTree, TreeOptions, TreeRead } from "./source-tree.ts";
 
 /** Where the operator points: links on the way there are the operator's own. */
@@ -42,6 +42,7 @@ export const openFolderTree = async (
   });
   const source = createSourceFiles({ reach, maxFiles });
   const read = async (file: string, maxBytes: number, stop?: AbortSignal): Promise<TreeRead> => {
+    if (file.includes(NOT_UTF8)) return { kind: "unnamed" };
     const found = await source.readBytes(file, maxBytes, stop);
     if (found.kind === "bytes") return { kind: "bytes", bytes: found.bytes };
     return { kind: found.kind === "large" || found.kind === "unreadable" ? found.kind : "gone" };
@@ -51,7 +52,7 @@ export const openFolderTree = async (
     const files = [{ path: basename(named.path), size: statSync(named.path).size }];
     return { files, failures: [], read, [Symbol.asyncDispose]: end };
   }
-  const { files, isCut, unread } = await source.list(signal);
+  const { files, unnamed, isCut, unread } = await source.list(signal);
   const failures = unread.first.map((unreadPath) => ({ path: unreadPath, error: unreadable() }));
   if (isCut) {
     const error = new LlmcError(
@@ -60,5 +61,6 @@ export const openFolderTree = async (
     );
     failures.push({ path: ".", error });
   }
-  return { files, failures, read, [Symbol.asyncDispose]: end };
+  const all = [...files, ...unnamed.map((unnamedPath) => ({ path: unnamedPath, size: 0 }))];
+  return { files: all, failures, read, [Symbol.asyncDispose]: end };
 };

@@ -5,6 +5,7 @@ import { quoteForMessage } from "../../base/text.ts";
 import { compileDenylist } from "../../policy/denylist.ts";
 import { findSystemProgram } from "../os/system-programs.ts";
 import { createCommandRunner } from "../run/runner.ts";
+import { NOT_UTF8 } from "../search/source-files.ts";
 import { createGitObjects } from "./git-objects.ts";
 import { startGit } from "./git-process.ts";
 import type { SourceTree, TreeFile, TreeOptions } from "./source-tree.ts";
@@ -58,8 +59,7 @@ const entriesOf = (listing: Buffer): Entry[] =>
     .split("\0")
     .flatMap((line) => {
       const [, id, size, path] = ENTRY.exec(line) ?? [];
-      // A name that is not UTF-8 has no id that stays the same.
-      if (id === undefined || path === undefined || path.includes("\uFFFD")) return [];
+      if (id === undefined || path === undefined) return [];
       return [{ id, size: Number(size), path }];
     });
 
@@ -138,6 +138,8 @@ export const openGitTree = async (
       read: async (name, maxBytes, signal) => {
         const entry = known.get(name);
         if (entry === undefined) return { kind: "gone" };
+        // It has no id that stays the same.
+        if (name.includes(NOT_UTF8)) return { kind: "unnamed" };
         return entry.size > maxBytes ? { kind: "large" } : objects.read(entry.id, maxBytes, signal);
       },
       [Symbol.asyncDispose]: async () => {

@@ -8,11 +8,12 @@ export interface TreeFile {
 
 export type TreeRead =
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
-  /** Larger than asked for, not readable, or not there any more. */
-  | { readonly kind: "large" | "unreadable" | "gone" };
+  /** Larger than asked for, not readable, under a name that is not UTF-8, or not there any more. */
+  | { readonly kind: "large" | "unreadable" | "unnamed" | "gone" };
 
 /** Files that the operator named as a source: a folder of the disk, or a commit of a repository. */
 export interface SourceTree extends AsyncDisposable {
+  /** Those that cannot be read included, so that each of them is named. */
   readonly files: readonly TreeFile[];
   /** What could not be listed, by its path. */
   readonly failures: readonly { readonly path: string; readonly error: LlmcError }[];

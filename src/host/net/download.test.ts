@@ -23,6 +23,16 @@ const ANSWERS: Readonly<Record<string, RequestListener>> = {
     response.writeHead(200, { "content-length": 100 }).write("x");
     setTimeout(() => response.destroy(), 50);
   },
+  "/plain": (_request, response) => response.socket?.end("HTTP/1.1 200 OK\r\n\r\nwhole"),
+  "/plain-drips": (_request, { socket }) => {
+    socket?.write("HTTP/1.1 200 OK\r\n\r\n");
+    const timer = setInterval(() => socket?.write("x"), 50);
+    socket?.on("close", () => clearInterval(timer));
+  },
+  "/plain-reset": (_request, { socket }) => {
+    socket?.write("HTTP/1.1 200 OK\r\n\r\nhalf");
+    setTimeout(() => socket?.resetAndDestroy(), 50);
+  },
   "/garbage": (_request, response) => response.socket?.end("this is not HTTP\r\n\r\n"),
   "/zipped": (_request, response) => response.writeHead(200, { "content-encoding": "gzip" }).end("x"),
   "/error": (_request, response) => response.writeHead(500).end("secret"),
@@ -107,6 +117,15 @@ describe("FAIL-G5 documents from a server that misbehaves", () => {
       await expect(download(address, RULES)).rejects.toMatchObject({ code: "invalid_args" });
     },
   );
+
+  test("FAIL-D7 an answer without a length is whole only where its server ends it", async () => {
+    expect((await download(`${origin}/plain`, RULES)).bytes.toString()).toBe("whole");
+    await expect(download(`${origin}/plain-reset`, RULES)).rejects.toMatchObject({ code: "unavailable" });
+    const hasty = { ...RULES, timeoutMs: 300 };
+    await expect(download(`${origin}/plain-drips`, hasty)).rejects.toMatchObject({ code: "timeout" });
+    const leaving = download(`${origin}/plain-drips`, RULES, AbortSignal.timeout(300));
+    await expect(leaving).rejects.toMatchObject({ code: "cancelled" });
+  });
 
   test("a caller that leaves ends it", async () => {
     const controller = new AbortController();

@@ -80,6 +80,16 @@ const redirectFrom = (from: URL, location: string | undefined, rules: DownloadRu
   return checkDownloadUrl(to.href, rules);
 };
 
+/**
+ * Whether an answer came to its end. One that gives no length ends with its connection, and Node takes whatever closes that
+ * for the end: a reset, and our own deadline, too.
+ */
+const isWhole = ({ complete, headers, socket }: IncomingMessage): boolean =>
+  complete &&
+  (headers["content-length"] !== undefined ||
+    headers["transfer-encoding"] !== undefined ||
+    socket.readableEnded);
+
 const readBody = async (message: IncomingMessage, maxBytes: number): Promise<Buffer> => {
   const tooLarge = (): LlmcError =>
     new LlmcError("file_too_large", `The answer is longer than ${maxBytes} bytes.`);
@@ -91,7 +101,7 @@ const readBody = async (message: IncomingMessage, maxBytes: number): Promise<Buf
     if (bytes > maxBytes) throw tooLarge();
     parts.push(chunk as Buffer);
   }
-  if (!message.complete) throw failed("The server ended the answer too early.");
+  if (!isWhole(message)) throw failed("The server ended the answer too early.");
   return Buffer.concat(parts);
 };
 

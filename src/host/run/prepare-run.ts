@@ -71,24 +71,29 @@ const openStore = (resources: RunResources): Promise<SandboxFileStore> => {
 /** What bounds the memory and the processes of everything that one call runs at the same time. */
 export interface RunBounds {
   readonly group: CommandGroup | undefined;
-  /** Where there is no group. */
+  /** Where there is no group, or one that does not count the files of a program. */
   readonly watch: ReturnType<typeof createUsageWatcher> | undefined;
   close(): void;
 }
 
-/** Entering a group takes the kernel some 6 ms, so programs that only read are bounded by limits and watched instead. */
+/**
+ * Entering a group takes the kernel some 6 ms, so programs that only read are bounded by limits and watched instead. That
+ * counts pages of processes and files: who writes the program may take memory that is neither (anonymous files, System V
+ * segments, shared pages that are mapped no more).
+ */
 export const openBounds = (resources: RunResources, commands: readonly JudgedCommand[]): RunBounds => {
   const profiles = commands.map(({ profile }) => profile);
   const limits = profiles.find((profile) => profile.limits !== undefined)?.limits;
   resources.groups ??= createCommandGroups();
-  const isGrouped = profiles.some(({ writable }) => writable.length > 0);
+  const isGrouped = limits?.needsGroup === true || profiles.some(({ writable }) => writable.length > 0);
   const group =
     limits !== undefined && isGrouped
       ? resources.groups.open(randomBytes(8).toString("hex"), limits)
       : undefined;
+  const isWatched = group === undefined || limits?.filesAreMemory === true;
   return {
     group,
-    watch: limits === undefined || group !== undefined ? undefined : createUsageWatcher(limits),
+    watch: limits !== undefined && isWatched ? createUsageWatcher(limits) : undefined,
     close: () => {
       if (group === undefined) return;
       // The kernel takes some milliseconds to notice that a group is empty; only the end of the server waits for that.

@@ -65,6 +65,8 @@ export interface SourceFiles {
 
 export interface Listing {
   readonly files: readonly ListedFile[];
+  /** Files whose names are not UTF-8, so that nothing can be read by them; shown with U+FFFD for what cannot be shown. */
+  readonly unnamed: readonly string[];
   /** Files beyond the bound were left out. */
   readonly isCut: boolean;
   /** Directories whose files are missing. */
@@ -75,6 +77,9 @@ export interface SourceFilesOptions {
   readonly reach: CallerReach;
   readonly maxFiles: number;
 }
+
+/** Stands for bytes of a name that are not UTF-8. */
+export const NOT_UTF8 = "\uFFFD";
 
 const LIST_TIMEOUT_MS = 120_000;
 
@@ -153,7 +158,7 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
   const listBelow = (
     requestedPath: string,
     isDeep: boolean,
-    known: Map<string, ListedFile>,
+    { known, unnamed }: { readonly known: Map<string, ListedFile>; readonly unnamed: Set<string> },
     onUnread: (path: string) => void,
     signal: AbortSignal | undefined,
   ): Promise<boolean> =>
@@ -162,10 +167,14 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
       const shownRoot = shownPath(root.realPath, rules.workspace);
       const take = (name: string): void => {
         const realPath = root.realPath === "/" ? `/${name}` : `${root.realPath}/${name}`;
-        // A name that is not UTF-8 could not be read by it.
-        if (name.includes("\uFFFD") || refuseRead(realPath, "content", "file") !== undefined) return;
+        if (refuseRead(realPath, "content", "file") !== undefined) return;
         const path = below(shownRoot, name);
         if (known.has(path)) return;
+        if (name.includes(NOT_UTF8)) {
+          if (known.size + unnamed.size < options.maxFiles) unnamed.add(path);
+          else isCut = true;
+          return;
+        }
         const stats = lstatSync(`${root.at}/${name}`, { throwIfNoEntry: false });
         if (stats?.isFile() !== true) return;
         if (known.size >= options.maxFiles) isCut = true;
@@ -198,12 +207,12 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
 
   return {
     list: async (signal, under) => {
-      const known = new Map<string, ListedFile>();
+      const found = { known: new Map<string, ListedFile>(), unnamed: new Set<string>() };
       const unread = createUnread();
       let isCut = false;
       // A root that is gone adds nothing.
       for (const requestedPath of under === undefined ? options.reach.current().rules.roots : [under.path]) {
-        const listing = listBelow(requestedPath, under?.deep ?? true, known, unread.add, signal).catch(
+        const listing = listBelow(requestedPath, under?.deep ?? true, found, unread.add, signal).catch(
           (error: unknown) => {
             if (isPermission(error)) unread.add(requestedPath);
             throw error;
@@ -211,8 +220,10 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
         );
         isCut = (await orGone(listing)) === true || isCut;
       }
-      const files = [...known.values()].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
-      return { files, isCut, unread: unread.finish() };
+      const files = [...found.known.values()].sort((a, b) =>
+        a.path < b.path ? -1 : a.path > b.path ? 1 : 0,
+      );
+      return { files, unnamed: [...found.unnamed].sort(), isCut, unread: unread.finish() };
     },
 
     kindOf: (path, signal) => orGone(access(path, signal, ({ stats }) => (stats.isFile() ? "file" : "dir"))),

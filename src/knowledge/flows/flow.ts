@@ -1,4 +1,4 @@
-import type { LlmcError } from "../../base/error.ts";
+import { LlmcError } from "../../base/error.ts";
 import { isRecord } from "../../base/is-record.ts";
 
 /** A declared flow: steps that search, ask and call tools, each when what it needs is there. */
@@ -72,16 +72,38 @@ const asText = (value: unknown): string => {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
+/** More than any tool takes. What a flow refers to may be large, and it may refer to it any number of times. */
+const MAX_FILLED_CHARS = 16 * 1024 * 1024;
+
+const tooMuch = (): LlmcError =>
+  new LlmcError(
+    "invalid_args",
+    `What a step refers to has more than ${MAX_FILLED_CHARS} characters together.`,
+    {
+      hint: "Give the flow shorter inputs, or ask for less in the steps before.",
+    },
+  );
+
 /** The value with its references filled in; a text that is one reference becomes what it refers to. */
-export const fill = (value: unknown, scope: Scope): unknown => {
-  if (typeof value === "string") {
-    const whole = WHOLE.exec(value)?.[1];
-    if (whole !== undefined) return resolveReference(scope, whole);
-    return value.replace(REFERENCE, (_, reference: string) => asText(resolveReference(scope, reference)));
-  }
-  if (Array.isArray(value)) return value.map((one) => fill(one, scope));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fill(one, scope)]));
+export const fill = (given: unknown, scope: Scope): unknown => {
+  let left = MAX_FILLED_CHARS;
+  const textAt = (reference: string): string => {
+    const text = asText(resolveReference(scope, reference));
+    left -= text.length;
+    if (left < 0) throw tooMuch();
+    return text;
+  };
+  const fillIn = (value: unknown): unknown => {
+    if (typeof value === "string") {
+      const whole = WHOLE.exec(value)?.[1];
+      if (whole !== undefined) return resolveReference(scope, whole);
+      return value.replace(REFERENCE, (_, reference: string) => textAt(reference));
+    }
+    if (Array.isArray(value)) return value.map(fillIn);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fillIn(one)]));
+  };
+  return fillIn(given);
 };
 
 /** The collection that the arguments of a step name: to kb_answer, as a filter. */

@@ -168,6 +168,17 @@ describe("declared flows: REQ-K6", () => {
     await expect(runFlow(flow, { path: "x" }, hangs)).rejects.toMatchObject({ code: "timeout" });
   });
 
+  test("FAIL-D11 what a step refers to is put together up to a bound, and its tool is not called beyond", async () => {
+    const flow = await read({ ...FLOW, steps: [{ ...STEP, args: { path: "{{inputs.path}}".repeat(500) } }] });
+    const sizes: number[] = [];
+    const call = async (_: string, args: unknown) => sizes.push(JSON.stringify(args).length);
+    await runFlow(flow, { path: "x".repeat(1000) }, call);
+    await expect(runFlow(flow, { path: "x".repeat(1_000_000) }, call)).rejects.toMatchObject({
+      code: "invalid_args",
+    });
+    expect(sizes).toEqual([500_011]);
+  });
+
   test("a list that is too long for a step is refused, not cut", async () => {
     const flow = await read({
       id: "f",

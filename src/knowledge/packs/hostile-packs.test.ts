@@ -143,6 +143,15 @@ describe("packs of anybody: REQ-K8 FAIL-F5", { timeout: 60_000 }, () => {
     await expect(importing(pack)).rejects.toThrow("its manifest has too many parts");
   });
 
+  test("two documents with one key are refused, and nothing of their pack stays", async () => {
+    const lines = [lineOf(), lineOf({ uri: "docs/b.md" }, { text: "Each backup is kept for nine years." })];
+    const pack = packOf(gzipSync(lines.join("\n")), { documents: 2, chunks: 2 });
+    const store = openStore();
+    await expect(importPack(store, embedder, { bytes: pack })).rejects.toThrow("have the same key");
+    expect(await store.collections()).toEqual([]);
+    await store.close();
+  });
+
   test("a product of two lines is refused with its pack", async () => {
     const pack = packOf(gzipSync(lineOf()), { product: "a\nb" });
     await expect(importing(pack)).rejects.toThrow("its manifest is not complete");

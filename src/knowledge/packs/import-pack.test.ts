@@ -22,20 +22,21 @@ const openStore = (root = tempWorkspace()): Store => {
   return createSqlStore({ driver, workspace: root, now: () => 1000 });
 };
 
-const packOf = async (uris: readonly string[]): Promise<Uint8Array> => {
+const packOf = async (uris: readonly string[], sources: readonly string[] = ["s"]): Promise<Uint8Array> => {
   const store = openStore();
   await store.createCollection("hand", "");
   const made = await store.openGeneration("hand", parseVersion("1.0.0"), {
     embedder: embedder.id,
     base: undefined,
   });
-  for (const uri of uris)
+  const found = sources.flatMap((source) => uris.map((uri) => ({ uri, source })));
+  for (const { uri, source } of found)
     await store.addDocument(
       made.id,
       {
-        key: uri,
+        key: `${source} ${uri}`,
         uri,
-        source: "s",
+        source,
         title: uri,
         format: "text",
         licence: undefined,
@@ -59,7 +60,7 @@ const packOf = async (uris: readonly string[]): Promise<Uint8Array> => {
         },
       ],
     );
-  await store.completeGeneration(made.id, ["s"]);
+  await store.completeGeneration(made.id, sources);
   const pack = await exportPack(store, { ...made, state: "complete" });
   await store.close();
   return pack;
@@ -103,6 +104,17 @@ describe("an import of a pack: REQ-K8", { timeout: 30_000 }, () => {
     expect(await second.claims.others(before?.id ?? 0, "")).toEqual([]);
     await first.close();
     await second.close();
+  });
+
+  test("keeps each document of two sources that have documents of one name: FAIL-F1", async () => {
+    const pack = await packOf(["docs/x.md", "docs/y.md"], ["/a/docs", "/b/docs"]);
+    const store = openStore();
+    expect(await importPack(store, embedder, { bytes: pack })).toMatchObject({ documents: 4 });
+    const [imported] = (await handIn(store))?.generations ?? [];
+    expect(imported).toMatchObject({ documents: 4, chunks: 4 });
+    const uris = (await store.documents(imported?.id ?? 0)).map(({ uri }) => uri);
+    expect(uris).toEqual(["docs/x.md", "docs/x.md", "docs/y.md", "docs/y.md"]);
+    await store.close();
   });
 
   test("that was killed is gone on with by the next one; should it fail after that, it removes nothing and says why", async () => {

@@ -201,6 +201,9 @@ export const importPack = async (
       stopIfAborted(signal);
       await store.addDocument(id, facts, await indexPassages(facts.title, chunks, embedder, signal));
     }
+    // A key that two of them have is that of one document.
+    if ((await store.documents(id)).length !== manifest.documents)
+      throw badPack("two documents in it have the same key");
     await store.completeGeneration(id, [source]);
   } catch (thrown) {
     // Why the import failed is what its caller has to know, also where nothing can be undone: then it is begun again.

@@ -42,7 +42,7 @@ function* clear(generation: number, { key, uri }: Pick<DocumentFacts, "key" | "u
   yield* rows("DELETE FROM kb_failures WHERE generation = ? AND uri = ?", generation, uri);
 }
 
-/** One document per source and URI. */
+/** One document per source and URI, but for imports: several sources of their maker may have had a document of one URI. */
 function* link(
   generation: number,
   document: number,
@@ -60,10 +60,12 @@ function* link(
     `DELETE FROM kb_members WHERE generation = ? AND document <> ? AND document IN
        (SELECT other.id FROM kb_documents other JOIN kb_documents own
           ON own.collection = other.collection AND own.uri = other.uri AND own.source = other.source
-        WHERE own.id = ?)`,
+        WHERE own.id = ?)
+       AND NOT EXISTS (SELECT 1 FROM kb_imports WHERE generation = ?)`,
     generation,
     document,
     document,
+    generation,
   );
   yield* rows(
     "INSERT INTO kb_members (generation, document) VALUES (?, ?) ON CONFLICT DO NOTHING",

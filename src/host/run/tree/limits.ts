@@ -14,6 +14,8 @@ export interface CommandLimits {
   readonly dataBytes?: number;
   /** What is written to the command's own folders counts as memory, also where these lie on a disk. */
   readonly filesAreMemory?: boolean;
+  /** The program is anybody's: only a control group counts the memory that it takes outside of its processes. */
+  readonly needsGroup?: boolean;
 }
 
 export const createMark = (): TreeMark => ({
