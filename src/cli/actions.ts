@@ -121,6 +121,7 @@ export interface ExplainPolicyFlags extends CommonOptions {
   readonly power: readonly string[];
   readonly path?: string;
   readonly host?: string;
+  readonly collection?: string;
   readonly flow?: string;
   readonly principal?: string;
   readonly scopes?: string;

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { pipeIo } from "../../test/command-line.ts";
 import { type KbOperator, progressBar, runKb } from "./kb-command.ts";
+import { renderCollections } from "./kb-render.ts";
 
 const REPORT = {
   collection: "hand",
@@ -54,6 +55,18 @@ describe("progress of reading: REQ-K1", () => {
       "",
     ]);
   });
+});
+
+test("REQ-K1: a source that a version will have is listed before it is promoted, with the version", () => {
+  const version = { documents: 1, chunks: 1, failures: 0, scores: undefined, isImported: false };
+  const generations = [
+    { ...version, version: "1.1.0", state: "complete", sources: ["docs", "more"] },
+    { ...version, version: "1.0.0", state: "sealed", sources: ["docs"] },
+  ] as const;
+  const listed = renderCollections([
+    { name: "hand", product: "", active: "1.0.0", pinned: undefined, generations, unreadable: 0 },
+  ]);
+  expect(listed.split("\n").slice(2)).toEqual(["  from docs", "  from more (1.1.0)"]);
 });
 
 describe("removing old versions: REQ-K2", () => {

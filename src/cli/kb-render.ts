@@ -113,9 +113,17 @@ const renderVersion = ({ name, active, pinned }: Collection, one: Version): stri
   return `${name} ${one.version}${marks.length === 0 ? "" : ` (${marks.join(", ")})`}: ${plural(one.documents, "document")}, ${plural(one.chunks, "chunk")}${failed}${scores}`;
 };
 
-/** Of the version that questions get, or else of the newest. */
-const sourcesOf = ({ generations, active, pinned }: Collection): readonly string[] =>
-  (generations.find(({ version }) => version === (pinned ?? active)) ?? generations[0])?.sources ?? [];
+/** Of the version that questions get, or else of the newest; and what versions that are being made have besides. */
+const sourcesOf = ({ generations, active, pinned }: Collection): readonly string[] => {
+  const current = generations.find(({ version }) => version === (pinned ?? active)) ?? generations[0];
+  const sources = current?.sources ?? [];
+  const added = generations
+    .filter(({ state }) => state !== "sealed")
+    .flatMap((one) =>
+      one.sources.filter((source) => !sources.includes(source)).map((source) => `${source} (${one.version})`),
+    );
+  return [...sources, ...added];
+};
 
 export const renderCollections = (collections: readonly Collection[]): string =>
   collections.length === 0

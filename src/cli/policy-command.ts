@@ -47,7 +47,8 @@ export const showChecked = (
 export interface ExplainedDecision {
   readonly about: string;
   readonly outcome: "allow" | "ask" | "deny";
-  readonly policies: readonly { readonly id: string; readonly location: string }[];
+  /** Left out where policy is not asked. */
+  readonly policies?: readonly { readonly id: string; readonly location: string }[];
   /** What that means for the caller, and what the operator can do. */
   readonly meaning: string;
 }
@@ -67,8 +68,8 @@ export const showExplained = (
   }
   for (const { about, outcome, policies, meaning } of decisions) {
     io.out(`${about}: ${PAINT[outcome](OUTCOMES[outcome], io.hasColours)}\n`);
-    for (const { id, location } of policies) io.out(`  by ${id} (${location})\n`);
-    if (policies.length === 0) io.out("  no policy permits it\n");
+    for (const { id, location } of policies ?? []) io.out(`  by ${id} (${location})\n`);
+    if (policies?.length === 0) io.out("  no policy permits it\n");
     io.out(`  ${meaning}\n`);
   }
 };

@@ -26,7 +26,8 @@ export const addPolicyCommands: AddCommands = (program, actions) => {
         .argParser(collect)
         .default([], "none"),
     )
-    .option("--path <path>", "a path outside the roots that the tool is to read")
+    .option("--path <path>", "the path that the tool is to read")
+    .option("--collection <name>", "the knowledge base that the tool is to read")
     .option(
       "--host <name>",
       "the host that text is to be sent to (ask_model; default: that of the agent's model)",

@@ -300,7 +300,18 @@ describe("REQ-I5: no model phrases the question", () => {
   it("what is too long to be read is refused, not cut", async () => {
     const app = await openTestApp();
     const result = await app.ask("run_cmd", { command: `date ${"x".repeat(3000)}` }, { canAsk });
-    expect(result.kind).toBe("error");
+    expect(result).toMatchObject({
+      kind: "error",
+      error: { hint: expect.stringContaining("not asked, because the call is too long") },
+    });
+  });
+
+  it("who is not asked any more within a minute reads that", async () => {
+    const app = await openTestApp({ overrides: { "mcp.security.max_questions_per_minute": "1" } });
+    expect((await app.ask("run_cmd", { command: "date" }, { canAsk })).kind).toBe("questions");
+    expect(await app.ask("run_cmd", { command: "date" }, { canAsk })).toMatchObject({
+      error: { hint: expect.stringContaining("too many questions within a minute") },
+    });
   });
 });
 

@@ -1,4 +1,4 @@
-import { type LlmcError, withHint } from "../base/error.ts";
+import type { LlmcError } from "../base/error.ts";
 import type { PolicyContext, PolicyDecision } from "../policy/cedar/model.ts";
 import type { GrantedPath, PermitFiles, PermitHost, ProgramNeeds, ProgramRequest } from "../policy/permit.ts";
 import { quoteForQuestion } from "../policy/show-call.ts";
@@ -17,7 +17,7 @@ import {
 } from "./escalate.ts";
 import type { Origin } from "./origin.ts";
 import { createPathDecisions } from "./path-decisions.ts";
-import { explainHost, explainProgram, explainTool, refuseByPolicy } from "./refusals.ts";
+import { explainHost, explainKnowledge, explainTool, refuseByPolicy, refuseProgram } from "./refusals.ts";
 import {
   actionOf,
   type Called,
@@ -41,7 +41,11 @@ const checkTool = (state: CallState, tool: Called): void => {
     ...wholeSubject(action, state.parts.workspace),
     key: `tool:${action.groups.join(":")}:${action.name}`,
     facts: () => [],
-    refuse: (decision) => refuseByPolicy({ name: tool.name, explain: explainTool(tool.name) }, decision),
+    refuse: (decision) =>
+      refuseByPolicy(
+        { name: tool.name, explain: explainTool(tool.name), caller: state.origin.caller },
+        decision,
+      ),
   });
 };
 
@@ -59,27 +63,6 @@ const describeNeeds = (program: string, needs: ProgramNeeds | undefined): readon
       ? []
       : [`Besides the workspace it could read ${readPaths.map(quoteForQuestion).join(", ")}.`]),
   ];
-};
-
-const NOT_MIDWAY = "Nobody is asked in the middle of a line: run it by itself";
-
-const refuseProgram = (
-  { program, realName, needs, isMidway = false }: ProgramRequest,
-  decision: PolicyDecision,
-): LlmcError => {
-  const isOnlyUnlisted =
-    decision.policies.length === 0 && decision.failure === undefined && decision.brokenAt === undefined;
-  const refusal =
-    needs !== undefined && isOnlyUnlisted
-      ? needs.refusal
-      : refuseByPolicy({ name: program, explain: explainProgram(program) }, decision);
-  return withHint(
-    refusal,
-    [
-      ...(realName === program || isOnlyUnlisted ? [] : [`The program is a link to ${realName}`]),
-      ...(isMidway ? [NOT_MIDWAY] : []),
-    ].join(". ") || undefined,
-  );
 };
 
 /** The lasting way, where it can be typed as it is. */
@@ -106,7 +89,7 @@ const checkProgram = (state: CallState, request: ProgramRequest): void => {
     facts: () => (isMidway ? undefined : describeNeeds(program, needs)),
     note: `It runs in the sandbox. "once" is this call alone, "session" is ${quoteForQuestion(program)} with any arguments that need no other power.${lastingWay(allow ?? [])}`,
     ...(allow && { allow }),
-    refuse: (decision) => refuseProgram(request, decision),
+    refuse: (decision) => refuseProgram(request, decision, state.origin.caller),
   });
 };
 
@@ -124,6 +107,7 @@ const checkFiles =
           {
             name: `${effect === "read" ? "reading" : "writing"} files in a command line`,
             explain: explainTool(name),
+            caller: state.origin.caller,
           },
           decision,
         ),
@@ -142,7 +126,10 @@ const checkHost =
       refuse: (decision) =>
         refusal !== undefined && decision.policies.length === 0
           ? refusal
-          : refuseByPolicy({ name: `text to ${host}`, explain: explainHost(host) }, decision),
+          : refuseByPolicy(
+              { name: `text to ${host}`, explain: explainHost(host), caller: state.origin.caller },
+              decision,
+            ),
     });
   };
 
@@ -159,7 +146,14 @@ const checkKnowledge = (state: CallState, tool: Called, type: "Collection" | "Fl
         : `It reads the knowledge base ${quoteForQuestion(id)}.`,
     ],
     refuse: (decision) =>
-      refuseByPolicy({ name: `${what} ${quoteForQuestion(id)}`, explain: explainTool(tool.name) }, decision),
+      refuseByPolicy(
+        {
+          name: `${what} ${quoteForQuestion(id)}`,
+          explain: explainKnowledge(tool.name, type, id),
+          caller: state.origin.caller,
+        },
+        decision,
+      ),
   });
 };
 
@@ -259,7 +253,7 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
       });
       if (refused !== undefined)
         throw refuseByPolicy(
-          { name: called, explain: explainTool(refused.subject.action.name) },
+          { name: called, explain: explainTool(refused.subject.action.name), caller: origin.caller },
           refused.decision,
         );
       const state = stateOf(called, origin, undefined, log);
@@ -270,7 +264,7 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
     /** Throws unless the caller may use an endpoint that does no work. */
     checkEndpoint: (name: string, caller: Caller): void => {
       const { outcome, decision } = explain(endpointSubject(name, parts.workspace), caller);
-      if (outcome !== "allow") throw refuseByPolicy({ name, explain: explainTool(name) }, decision);
+      if (outcome !== "allow") throw refuseByPolicy({ name, explain: explainTool(name), caller }, decision);
     },
     /** Whether a tool could be allowed to this caller at all, if need be by the user. */
     isPossible: (tool: Called, caller: Caller): boolean => {

@@ -20,7 +20,7 @@ import type { CallLog } from "./call-log.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { Guard } from "./guard.ts";
-import { canonicalName } from "./modes.ts";
+import { canonicalName, type Mode } from "./modes.ts";
 import type { Origin } from "./origin.ts";
 import { actionOf } from "./requests.ts";
 import { checkOutput, validateArguments } from "./validate.ts";
@@ -33,7 +33,11 @@ const PROGRAMS = "execute_code";
  * left out, and those that offer one which it lists. An offer comes with the way that needs no operator: programs call every
  * tool. Whoever throws an error need not know the mode; a second way out is a sentence of its own.
  */
-const withListedTools = (error: LlmcError, unlisted: ReadonlySet<string>): LlmcError => {
+const withListedTools = (
+  error: LlmcError,
+  unlisted: ReadonlySet<string>,
+  mode: Mode | undefined,
+): LlmcError => {
   const { code, message, hint, details, retryable, cause, needs } = error;
   if (hint === undefined) return error;
   const sentences = hint.split(/(?<=[.?!]) /);
@@ -41,7 +45,9 @@ const withListedTools = (error: LlmcError, unlisted: ReadonlySet<string>): LlmcE
     const tool = (sentence.match(/\w+/g) ?? []).find((word) => unlisted.has(word));
     if (sentence.includes(PROMOTED_TOOLS)) {
       if (tool === undefined) return [];
-      return unlisted.has(PROGRAMS) ? [sentence] : [`A program (${PROGRAMS}) can call ${tool}.`, sentence];
+      const byProgram = unlisted.has(PROGRAMS) ? [] : [`A program (${PROGRAMS}) can call ${tool}.`];
+      // Other modes have lists of their own, which the key does not change.
+      return mode === "hybrid" ? [...byProgram, sentence] : byProgram;
     }
     // Some programs have the name of a tool (stat).
     return sentence.startsWith(ALLOWED_PROGRAMS) || tool === undefined ? [sentence] : [];
@@ -115,15 +121,20 @@ const listOf = ({ list }: Tool, structured: unknown): readonly unknown[] | undef
   return Array.isArray(held) ? held : undefined;
 };
 
-/** Whether something is there that the rules would let a tool read, if it lay in a root. */
-const isReadable = async (files: Ports["files"], path: string, signal?: AbortSignal): Promise<boolean> => {
+/** Why the rules would not let a tool read what is there, if it lay in a root; undefined if they would. */
+export const refusalOf = async (
+  files: Ports["files"],
+  path: string,
+  signal?: AbortSignal,
+): Promise<LlmcError | undefined> => {
   try {
     const { type } = await files.stat(path, signal);
     if (type === "file") await files.readLines(path, [{ firstLine: 1, lastLine: 1 }], signal);
-    return true;
-  } catch (error) {
+    return undefined;
+  } catch (thrown) {
+    const error = toLlmcError(thrown);
     // What is no text, or too large, is still readable in another way.
-    return !["path_denied", "file_not_found", "permission_denied"].includes(toLlmcError(error).code);
+    return ["path_denied", "file_not_found", "permission_denied"].includes(error.code) ? error : undefined;
   }
 };
 
@@ -180,7 +191,7 @@ export const createCall = (parts: PipeParts) => {
       if (realPath === undefined) return undefined;
       const found = { path, realPath };
       const { files } = portsOf(tool.name, { paths: [found], forbids: () => false });
-      return (await isReadable(files, path, request.signal)) ? found : undefined;
+      return (await refusalOf(files, path, request.signal)) === undefined ? found : undefined;
     };
     const output = await runWithPaths(tool, authorized, probe, run).catch((thrown: unknown) => {
       throw authorized.keepGrants(thrown);
@@ -199,12 +210,13 @@ export const createCall = (parts: PipeParts) => {
     request: CallRequest,
     unlisted: ReadonlySet<string>,
     tool: Tool | undefined,
+    mode: Mode | undefined,
   ): Exclude<CallResult, { kind: "ok" }> => {
     if (thrown instanceof QuestionsAsked)
       return { kind: "questions", questions: thrown.questions, state: thrown.state };
     const error = toLlmcError(thrown);
     const reported = withCode(error, tool?.reportedCode?.(error.code) ?? error.code);
-    return failedCall(withListedTools(reported, unlisted), request.tool, request.correlationId);
+    return failedCall(withListedTools(reported, unlisted, mode), request.tool, request.correlationId);
   };
 
   return async (request: CallRequest): Promise<CallResult> => {
@@ -217,10 +229,12 @@ export const createCall = (parts: PipeParts) => {
     let unlisted = (): ReadonlySet<string> => new Set();
     let result: CallResult;
     let tool: Tool | undefined;
+    let mode: Mode | undefined;
     try {
       const loading = log.ready();
       if (loading !== undefined) await loading;
       const offered = catalogue();
+      mode = offered.settings.mode;
       unlisted = () =>
         new Set([
           ...offered.unlisted,
@@ -232,7 +246,7 @@ export const createCall = (parts: PipeParts) => {
       log.name(tool.name);
       result = await execute(tool, request, log);
     } catch (thrown) {
-      result = failed(thrown, request, unlisted(), tool);
+      result = failed(thrown, request, unlisted(), tool, mode);
     }
     try {
       log.close(
@@ -245,7 +259,7 @@ export const createCall = (parts: PipeParts) => {
         },
       );
     } catch (unrecorded) {
-      return failed(unrecorded, request, unlisted(), tool);
+      return failed(unrecorded, request, unlisted(), tool, mode);
     }
     return result;
   };

@@ -108,6 +108,21 @@ describe("tools are loaded when they are listed or called", () => {
     expect(loads).toEqual(["first"]);
   });
 
+  test("REQ-D21: no way out is named that does not lead anywhere: a switched-off tool, and a mode with a list of its own", async () => {
+    const off = await openTestApp({ overrides: { "mcp.rlm.enabled": "false", "mcp.mode": "classic" } });
+    expect(await off.ask("rlm_query", { task: "x" })).toMatchObject({
+      error: {
+        code: "unknown_tool",
+        message: "rlm_query is switched off.",
+        hint: "The operator decides in mcp.rlm.enabled.",
+      },
+    });
+    const programs = await openTestApp({ overrides: { "mcp.mode": "code_execution" } });
+    expect(await programs.ask("stat", { path: "a" })).toMatchObject({
+      error: { hint: "A program (execute_code) can call stat." },
+    });
+  });
+
   test("REQ-D21: a tool that hybrid mode does not list is named with the ways to it, never with another one", async () => {
     const app = await openTestApp();
     const refused = await app.ask("linux_fs_delete", { path: "a" });

@@ -35,10 +35,14 @@ const hintFor = (close: string | undefined, untrusted: readonly string[]): strin
 };
 
 /** A tool that there is, but not in this mode: the nearest name of the list would be another tool, which does something else. */
-const refuseUnlisted = (name: string, { mode }: ModeSettings): LlmcError =>
-  new LlmcError("unknown_tool", `${name} exists, but is not listed in ${mode} mode.`, {
-    hint: `The operator can offer ${name}: ${PROMOTED_TOOLS}.`,
-  });
+const refuseUnlisted = (name: string, { mode, withheldTools }: ModeSettings): LlmcError => {
+  const withheld = Object.hasOwn(withheldTools, name) ? withheldTools[name] : undefined;
+  return withheld === undefined
+    ? new LlmcError("unknown_tool", `${name} exists, but is not listed in ${mode} mode.`, {
+        hint: `The operator can offer ${name}: ${PROMOTED_TOOLS}.`,
+      })
+    : new LlmcError("unknown_tool", `${name} is switched off.`, { hint: withheld });
+};
 
 /**
  * The catalogue of a mode. With `only`, just the tool of that name is loaded. Aliases are known to their tools only, so
@@ -81,8 +85,7 @@ export const createCatalogue = async (
       const canonical = canonicalName(name);
       const tool = byName.get(name) ?? byName.get(canonical) ?? byAlias.get(canonical);
       if (tool !== undefined) return tool;
-      if (unlisted.has(canonical) && !settings.withheldTools.includes(canonical))
-        throw refuseUnlisted(canonical, settings);
+      if (unlisted.has(canonical)) throw refuseUnlisted(canonical, settings);
       const close = nearest(canonical, byName.keys());
       throw new LlmcError(
         "unknown_tool",

@@ -194,23 +194,24 @@ const decidedOn = (
   };
 };
 
-/** Ends this round of the call with a question, unless nobody can or wants to be asked. */
+/** Ends this round of the call with a question, unless nobody can or wants to be asked; says why, where the call can change it. */
 const ask = (
   state: CallState,
   asked: Asked,
   judged: Extract<Judgement, { readonly outcome: "ask" }>,
-): void => {
+): string | undefined => {
   const { parts, origin, resumed } = state;
   const { grants, settings, policy } = parts;
   const { caller, canAsk, canConsent } = origin;
   const canAnswer = canConsent ?? canAsk?.("form") === true;
-  if (!canAnswer || grants.isRefused(caller.owner, asked.neverKey ?? asked.key)) return;
+  if (!canAnswer || grants.isRefused(caller.owner, asked.neverKey ?? asked.key)) return undefined;
   const facts = asked.facts();
-  const call = facts && showCall(state.called, state.args);
-  if (facts === undefined || call === undefined) return;
+  if (facts === undefined) return undefined;
+  const call = showCall(state.called, state.args);
+  if (call === undefined) return "The user was not asked, because the call is too long to be shown whole";
   if (!grants.mayAsk(caller.owner, settings().maxQuestionsPerMinute)) {
     parts.onQuestion("not_asked");
-    return;
+    return "The user was not asked, because there were too many questions within a minute";
   }
   const ticket = grants.suspend({
     owner: caller.owner,
@@ -257,10 +258,10 @@ export const check = (state: CallState, asked: Asked): { readonly isGranted: boo
   const isLeftToUser = judged.outcome === "ask" && countsConsent(parts, caller);
   const isGranted = isLeftToUser && (resumed.granted.has(key) || parts.grants.has(caller.owner, key));
   const answer = resumed.answered?.key === key ? resumed.answered.answer : undefined;
-  if (isLeftToUser && !isGranted && answer === undefined) ask(state, asked, judged);
+  const unasked = isLeftToUser && !isGranted && answer === undefined ? ask(state, asked, judged) : undefined;
   const decision = isGranted ? judged.agreed : judged.decision;
   log.decide(decidedOn(state, asked, decision));
   if (decision.allowed) return { isGranted };
   const isRefused = isLeftToUser && parts.grants.isRefused(caller.owner, asked.neverKey ?? key);
-  throw withHint(asked.refuse(decision), describeAnswer(isRefused ? "never" : answer));
+  throw withHint(asked.refuse(decision), unasked ?? describeAnswer(isRefused ? "never" : answer));
 };

@@ -6,8 +6,8 @@ export interface ModeSettings {
   readonly mode: Mode;
   readonly promotedTools: readonly string[];
   readonly includeExecuteCode: boolean;
-  /** Switched off by the operator: neither listed nor callable, in any mode. */
-  readonly withheldTools: readonly string[];
+  /** Neither listed nor callable, in any mode: by name, what says so to the caller. */
+  readonly withheldTools: Readonly<Record<string, string>>;
 }
 
 export interface ModeTools<T> {
@@ -34,9 +34,10 @@ export const toolsOfMode = <T extends { readonly name: string }>(
   all: readonly T[],
 ): ModeTools<T> => {
   const names = namesFor(settings);
-  const offered = all.filter(({ name }) => !settings.withheldTools.includes(name));
+  const isOffered = (name: string): boolean => !Object.hasOwn(settings.withheldTools, name);
+  const offered = all.filter(({ name }) => isOffered(name));
   if (names === "all") return { listed: offered, phantoms: [] };
-  const wanted = new Set(names.map(canonicalName).filter((name) => !settings.withheldTools.includes(name)));
+  const wanted = new Set(names.map(canonicalName).filter(isOffered));
   const listed = offered.filter(({ name }) => wanted.has(name));
   const present = new Set(listed.map(({ name }) => name));
   return { listed, phantoms: [...wanted].filter((name) => !present.has(name)) };

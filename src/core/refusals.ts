@@ -1,20 +1,29 @@
-import { LlmcError } from "../base/error.ts";
+import { LlmcError, withHint } from "../base/error.ts";
 import { missingScope } from "../policy/cedar/default-policies.ts";
 import type { PolicyDecision } from "../policy/cedar/model.ts";
 import { publicName } from "../policy/cedar/positions.ts";
+import type { ProgramRequest } from "../policy/permit.ts";
+import { type Caller, LOCAL, principalName } from "../tools/contract.ts";
 
 interface Refused {
   /** What the caller wanted. */
   readonly name: string;
-  /** The command that shows the operator why. */
+  /** The command that shows the operator why, without who called. */
   readonly explain: string;
+  readonly caller: Pick<Caller, "principal">;
 }
+
+/** What holds for a token may not hold for whoever needs none, which is what the command explains by itself. */
+const explainFor = ({ explain, caller: { principal } }: Refused): string =>
+  principal === LOCAL ? explain : `${explain} --principal ${principalName(principal)}`;
 
 /** A refusal by policy, in the caller's words: it names no folder of the operator's. */
 export const refuseByPolicy = (
-  { name, explain }: Refused,
+  refused: Refused,
   { policies, brokenAt, failure }: PolicyDecision,
 ): LlmcError => {
+  const { name } = refused;
+  const explain = explainFor(refused);
   if (brokenAt !== undefined)
     return new LlmcError("forbidden", `Everything is refused, because a policy has an error: ${brokenAt}.`, {
       hint: "llmc policy check shows the operator what is wrong; a corrected file takes effect at once.",
@@ -44,8 +53,34 @@ export const refuseByPolicy = (
 
 export const explainTool = (tool: string): string => `llmc policy explain ${tool}`;
 
+/** Names of knowledge bases and flows may be anything, too. */
+export const explainKnowledge = (tool: string, type: "Collection" | "Flow", id: string): string =>
+  `${explainTool(tool)} --${type.toLowerCase()} ${/^[\w.+-]+$/.test(id) ? id : "NAME"}`;
+
 /** Names of programs may be anything that a client sent. */
-export const explainProgram = (program: string): string =>
+const explainProgram = (program: string): string =>
   `llmc policy explain run_cmd --program ${/^[\w.+-]+$/.test(program) ? program : "PROGRAM"}`;
 
 export const explainHost = (host: string): string => `llmc policy explain ask_model --host ${host}`;
+
+const NOT_MIDWAY = "Nobody is asked in the middle of a line: run it by itself";
+
+export const refuseProgram = (
+  { program, realName, needs, isMidway = false }: ProgramRequest,
+  decision: PolicyDecision,
+  caller: Caller,
+): LlmcError => {
+  const isOnlyUnlisted =
+    decision.policies.length === 0 && decision.failure === undefined && decision.brokenAt === undefined;
+  const refusal =
+    needs !== undefined && isOnlyUnlisted
+      ? needs.refusal
+      : refuseByPolicy({ name: program, explain: explainProgram(program), caller }, decision);
+  return withHint(
+    refusal,
+    [
+      ...(realName === program || isOnlyUnlisted ? [] : [`The program is a link to ${realName}`]),
+      ...(isMidway ? [NOT_MIDWAY] : []),
+    ].join(". ") || undefined,
+  );
+};

@@ -73,7 +73,7 @@ export const httpSections = [
     tokens: list(
       [],
       "additions",
-      'Further tokens by name, each with its scopes (read, write, execute, egress, metrics, admin) and the source of its secret: "ci read,execute env:CI_TOKEN" or "bot read sha256:DIGEST" (64 hex digits).',
+      'Further tokens by name, each with its scopes (read, write, execute, egress, metrics, and admin, which includes them all) and the source of its secret: "ci read,execute env:CI_TOKEN" or "bot read sha256:DIGEST" (64 hex digits).',
       {
         covers: coversToken,
         shape: {

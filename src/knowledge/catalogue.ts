@@ -31,8 +31,19 @@ export const notPromoted = ({ name }: Collection): LlmcError =>
     details: { field: "collection" },
   });
 
+export const versionNotPromoted = (name: string, version: string): LlmcError =>
+  new LlmcError(
+    "resource_not_found",
+    `Version ${version} of the knowledge base ${name} is not promoted yet.`,
+    {
+      hint: `The operator promotes it with: llmc kb promote ${name} ${version}`,
+    },
+  );
+
 const noVersion = ({ name, generations }: Collection, asked: string): LlmcError => {
   const sealed = generations.filter(({ state }) => state === "sealed").map(({ version }) => version);
+  if (generations.some(({ version, state }) => version === asked && state !== "sealed"))
+    return versionNotPromoted(name, asked);
   return new LlmcError("resource_not_found", `The knowledge base ${name} has no version ${asked}.`, {
     hint:
       sealed.length === 0 ? "It has no promoted version yet." : `It has ${sealed.slice(0, 10).join(", ")}.`,

@@ -106,6 +106,15 @@ describe("ingestion: REQ-K1", () => {
     expect((await operator.list())[0]?.generations).toHaveLength(1);
     expect(await add("hand", "1.1.0")).toMatchObject(expected);
     expect(await add("hand", "1.1.0")).toMatchObject({ added: [], changed: [], removed: [], unchanged: 2 });
+    const notYet = {
+      message: "Version 1.1.0 of the knowledge base hand is not promoted yet.",
+      hint: "The operator promotes it with: llmc kb promote hand 1.1.0",
+    };
+    await expect(search("x", { filters: { version: "1.1.0" } })).rejects.toMatchObject(notYet);
+    await expect(operator.pin("hand", "1.1.0")).rejects.toMatchObject(notYet);
+    await expect(operator.pin("hand", "9.9.9")).rejects.toMatchObject({
+      message: "hand has no version 9.9.9.",
+    });
     // Until it is promoted, questions get the old version.
     expect((await search("installer disk space"))[0]?.snippet).toContain("two gigabytes");
     await operator.promote("hand", "1.1.0", { force: false });
@@ -124,7 +133,10 @@ describe("ingestion: REQ-K1", () => {
       ["docs/gone.md", "permission_denied"],
     ]);
     await operator.promote("hand", undefined, { force: false });
-    expect(await engine.stats({ collection: "hand" }, ALL)).toMatchObject({ health: "degraded" });
+    expect(await engine.stats({ collection: "hand" }, ALL)).toMatchObject({
+      health: "degraded",
+      problems: ["hand 1.0.0: 2 documents could not be read (llmc kb sync names them)"],
+    });
     await engine.close();
   });
 

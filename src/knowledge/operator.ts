@@ -1,5 +1,6 @@
 import { LlmcError } from "../base/error.ts";
 import { checkName } from "./api/ids.ts";
+import { versionNotPromoted } from "./catalogue.ts";
 import { type Evaluation, evaluate, shortcomings } from "./evaluate/evaluate.ts";
 import { baseFor, draftOf } from "./ingest/choose-version.ts";
 import { type Forgotten, forgetSources } from "./ingest/forget-sources.ts";
@@ -197,8 +198,12 @@ export const createOperator = (parts: OperatorParts) => {
         throw new LlmcError("resource_not_found", `${name} has no version before the active one.`);
       return version;
     },
-    pin: async (name: string, version: string | undefined): Promise<void> =>
-      store.pin(checkName(name), version === undefined ? undefined : parseVersion(version)),
+    pin: async (name: string, version: string | undefined): Promise<void> => {
+      if (version === undefined) return store.pin(checkName(name), undefined);
+      const found = current(await catalogue.find(checkName(name)), version);
+      if (found.state !== "sealed") throw versionNotPromoted(name, found.version);
+      return store.pin(name, found.version);
+    },
     evaluate: (
       name: string,
       version: string | undefined,

@@ -1,3 +1,4 @@
+import { plural } from "../base/text.ts";
 import type { Stats } from "./api/contract.ts";
 import type { Collection, EvalScores, Generation } from "./store/contract.ts";
 
@@ -25,10 +26,22 @@ const currentOf = (
 ): Generation | undefined => generations.find((one) => one.version === (version ?? pinned ?? active));
 
 /** A collection is well if its current version has documents, all of them, and vectors that this program can compare. */
-const healthOf = (generations: readonly Generation[], embedderId: string): Stats["health"] => {
-  if (generations.every(({ chunks }) => chunks === 0)) return "empty";
-  const isWell = generations.every(({ failures, embedder }) => failures === 0 && embedder === embedderId);
-  return isWell ? "healthy" : "degraded";
+const healthOf = (
+  generations: readonly Generation[],
+  embedderId: string,
+): Pick<Stats, "health" | "problems"> => {
+  if (generations.every(({ chunks }) => chunks === 0)) return { health: "empty" };
+  const problems = generations.flatMap(({ collection, version, failures, embedder }) => [
+    ...(failures === 0
+      ? []
+      : [
+          `${collection} ${version}: ${plural(failures, "document")} could not be read (llmc kb sync names them)`,
+        ]),
+    ...(embedder === embedderId
+      ? []
+      : [`${collection} ${version}: made by another embedder (llmc kb sync makes a version with this one)`]),
+  ]);
+  return problems.length === 0 ? { health: "healthy" } : { health: "degraded", problems };
 };
 
 /** Of one collection or of several together; scores are those of one. */
@@ -55,7 +68,7 @@ export const statsOf = (
       generations.filter(({ state }) => state === "sealed").map(name),
     ),
     embedder_version: embedders.size === 0 ? embedderId : [...embedders].join(", "),
-    health: healthOf(current, embedderId),
+    ...healthOf(current, embedderId),
     ...(scores === undefined ? {} : { eval_scores: scores }),
   };
 };

@@ -1,5 +1,6 @@
 import { LlmcError } from "../base/error.ts";
 import { FIRST_MODEL } from "../base/first-model.ts";
+import { MODEL_NAME } from "../base/model-name.ts";
 import { nearest, quoteForMessage } from "../base/text.ts";
 import { LANGUAGE_NAMES, languageNamed } from "../syntax/languages.ts";
 import { type AnalysisEnd, analyse } from "./analysis.ts";
@@ -208,6 +209,9 @@ const prepare = async (
   report: (report: QueryReport) => void,
 ) => {
   checkBounds(query, parts.settings);
+  const { model } = query;
+  // Before it is judged: who looks for what was refused has to find the model that was asked for. Anything but a name stays out.
+  if (model !== undefined && MODEL_NAME.test(model)) report({ model, source: undefined, end: undefined });
   const models = modelsOf(query, parts.settings);
   report({ model: models.root, source: undefined, end: undefined });
   // What policy or configuration refuse is refused before a file is read.

@@ -17,19 +17,22 @@ export const kbStats = defineTool({
     versions: z.array(z.string()),
     embedder_version: z.string(),
     health: z.enum(["healthy", "degraded", "empty"]),
+    problems: z.array(z.string()).optional(),
     eval_scores: z.record(z.string(), z.number()).optional(),
   }),
   run: async (args, { knowledge }, { caller }) => {
-    const { versions, ...stats } = await knowledge.stats(definedOf(args), caller);
+    const { versions, problems, ...stats } = await knowledge.stats(definedOf(args), caller);
     return definedOf({
       ...stats,
       versions: [...versions],
+      ...(problems === undefined ? {} : { problems: [...problems] }),
       ...(stats.eval_scores === undefined ? {} : { eval_scores: { ...stats.eval_scores } }),
     });
   },
-  render: ({ size, versions, embedder_version: embedder, health, eval_scores: scores }) =>
+  render: ({ size, versions, embedder_version: embedder, health, problems = [], eval_scores: scores }) =>
     [
       `${health}: ${size.documents} documents, ${size.chunks} chunks, ${size.bytes} bytes`,
+      ...problems,
       `versions ${versions.join(", ") || "none"}; embedder ${embedder}`,
       ...(scores === undefined
         ? []

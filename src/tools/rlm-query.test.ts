@@ -503,6 +503,18 @@ finish(typeof value + " " + value + " " + await rlm("text", "x"))`),
     outputOf(await stand.query({ task: "t", context: "x" }));
   });
 
+  test("REQ-O5 REQ-L2: the record of a refused analysis names the model that was asked for, if it is a name", async () => {
+    const model = "anthropic/claude-sonnet-4-5";
+    await stand.query({ task: "t", context: "x", model });
+    await stand.query({ task: "t", context: "x", model: "openai/a secret in the place of a name" });
+    const trail = join(stand.root, ".llmc/audit");
+    const refusals = readdirSync(trail)
+      .flatMap((name) => readFileSync(join(trail, name), "utf8").trim().split("\n"))
+      .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+      .filter(({ kind, outcome }) => kind === "analysis" && outcome === "egress_denied");
+    expect(refusals.slice(-2).map(({ asked_model }) => asked_model)).toEqual([model, "openai/root"]);
+  });
+
   test("REQ-L5: whatever fails, wherever, the code is one of the document's nine, or cancelled", async () => {
     const nine = new Set(
       "invalid_args path_denied file_not_found file_too_large egress_denied budget_exceeded timeout provider_error internal_error".split(

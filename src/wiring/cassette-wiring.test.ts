@@ -83,6 +83,19 @@ test("REQ-L8: a file that is no cassette is refused before a model is asked", as
   expect(readFileSync(join(stand.root, "tape.json"), "utf8")).toBe("[]");
 });
 
+test("REQ-L8: a cassette that does not exist is said to be that, with the way to make one", async () => {
+  const stand = await openRlmStand(finishTask, {
+    rlm: 'cassette = "replay"\ncassette_file = "none.json"',
+  });
+  const refused = await stand.query({ task: "t", context: "text" });
+  if (refused.kind !== "error") throw new Error("it was replayed");
+  const { message, hint, cause } = refused.error;
+  expect(message).toBe('There is no cassette "none.json".');
+  expect(hint).toContain("llmc rlm query --record");
+  // The command line shows what has a cause of the system as a failure of that, with another way out.
+  expect(cause).toBeUndefined();
+});
+
 test("REQ-L8: the client's own model is recorded, and replayed without a client", async () => {
   const tape = (await openTestApp()).root;
   const open = (cassette: string): Promise<TestApp> =>

@@ -1,7 +1,8 @@
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { LlmcError, toLlmcError } from "../base/error.ts";
 import { SAMPLING_MODEL } from "../base/model-name.ts";
 import { systemErrorCode } from "../base/system-error.ts";
+import { quoteForMessage } from "../base/text.ts";
 import type { Loaded } from "../config/load.ts";
 import { newId } from "../host/os/lazy-builtins.ts";
 import { readOwnFileSoon } from "../host/own-files/read-own-file.ts";
@@ -47,10 +48,20 @@ const readCassette = async (file: string): Promise<Cassette> => {
   }
 };
 
+const isMissing = (thrown: unknown): boolean => systemErrorCode(toLlmcError(thrown).cause) === "ENOENT";
+
 const readOrBegin = (file: string): Promise<Cassette> =>
   readCassette(file).catch((thrown: unknown) => {
-    if (systemErrorCode(toLlmcError(thrown).cause) === "ENOENT") return EMPTY_CASSETTE;
+    if (isMissing(thrown)) return EMPTY_CASSETTE;
     throw thrown;
+  });
+
+const readRecorded = (file: string): Promise<Cassette> =>
+  readCassette(file).catch((thrown: unknown) => {
+    if (!isMissing(thrown)) throw thrown;
+    throw new LlmcError("config_invalid", `There is no cassette ${quoteForMessage(basename(file))}.`, {
+      hint: "Record one first: llmc rlm query --record FILE, or mcp.rlm.cassette.",
+    });
   });
 
 const record = async (
@@ -94,6 +105,7 @@ const record = async (
 
 const otherTrajectory = (reason: string): LlmcError =>
   new LlmcError("internal_error", `The replay differs from what was recorded: ${reason}.`, {
+    hint: "The task, the context, the models or llmc itself changed: record it again, or replay it without --strict.",
     retryable: false,
   });
 
@@ -102,7 +114,7 @@ const replay = async (
   isStrict: boolean,
   settings: () => ModelSettings,
 ): Promise<CassetteModels> => {
-  const cassette = await readCassette(file);
+  const cassette = await readRecorded(file);
   const { models, unused } = replayModels(cassette, async (name, input, output) =>
     name === SAMPLING_MODEL
       ? clientCostUsd(settings(), input, output)

@@ -1,4 +1,4 @@
-import { basename, resolve } from "node:path";
+import { basename } from "node:path";
 import { LlmcError, toLlmcError } from "../base/error.ts";
 import { nearest, quoteForMessage } from "../base/text.ts";
 import type { ExplainPolicyFlags } from "../cli/actions.ts";
@@ -6,21 +6,14 @@ import type { PolicyCase } from "../cli/policy-cases.ts";
 import type { ExplainedDecision, TestedCase } from "../cli/policy-command.ts";
 import type { Explained } from "../core/authorizer.ts";
 import { type Caller, EFFECTS, LOCAL } from "../core/contract.ts";
-import {
-  hostSubject,
-  knowledgeSubject,
-  pathSubject,
-  programSubject,
-  type Subject,
-  wholeSubject,
-} from "../core/requests.ts";
-import { realPathOf } from "../host/reach/real-path.ts";
+import { hostSubject, programSubject, type Subject, wholeSubject } from "../core/requests.ts";
 import { SCOPES, TOKEN_ENTRY } from "../http/auth/scopes.ts";
 import { missingScope } from "../policy/cedar/default-policies.ts";
 import { type PolicyAction, type PolicyResource, RESOURCES } from "../policy/cedar/model.ts";
 import { positionOf } from "../policy/cedar/positions.ts";
-import type { GrantedPath, ProgramRequest } from "../policy/permit.ts";
+import type { ProgramRequest } from "../policy/permit.ts";
 import type { App } from "./app.ts";
+import { type Asked, checkOptions, knowledgeAsked, pathAsked } from "./explain-resources.ts";
 import { modelSettingsOf } from "./model-settings.ts";
 
 const findAction = async (app: App, name: string): Promise<PolicyAction> => {
@@ -86,16 +79,10 @@ const needsOnly = (program: string, powers: readonly string[], refusal: LlmcErro
   needs: { path: undefined, realPath: undefined, readPaths: [], powers, meaning: [], content: "", refusal },
 });
 
-interface Asked extends Subject {
-  readonly about: string;
-  /** Below policy, which a permit does not lift. */
-  readonly refusal?: LlmcError | undefined;
-}
-
 const programsOf = async (
   app: App,
   { program = "", power }: Pick<ExplainPolicyFlags, "program" | "power">,
-): Promise<readonly (Subject & Pick<Asked, "refusal">)[]> => {
+): Promise<readonly Omit<Asked, "about">[]> => {
   const { requests, refusal } = await askGate(app, program);
   const { command_powers: granted } = app.config.current().config.mcp.tools;
   const missing = power.filter((one) => !granted.includes(one));
@@ -103,12 +90,14 @@ const programsOf = async (
   if (requests.length === 0) {
     const unknown = { ...needsOnly(name, missing, new LlmcError("forbidden", "")) };
     const needs = unknown.needs && { ...unknown.needs, path: program };
-    return [{ ...programSubject({ ...unknown, needs }), refusal }];
+    return [{ subject: programSubject({ ...unknown, needs }), refusal }];
   }
   const withPower =
     missing.length === 0 ? [] : [needsOnly(name, missing, new LlmcError("forbidden", "no power"))];
   const isListed = requests.every(({ needs }) => needs === undefined);
-  return [...(isListed && withPower.length > 0 ? [] : requests), ...withPower].map(programSubject);
+  return [...(isListed && withPower.length > 0 ? [] : requests), ...withPower].map((request) => ({
+    subject: programSubject(request),
+  }));
 };
 
 /** Where text would go: the host of the agent's model, or another one that is asked about. */
@@ -126,38 +115,23 @@ const hostOf = async (app: App, named: string | undefined): Promise<Subject | un
   return hostSubject({ ...egressOf(model, { ...settings, providers }).request, host: named });
 };
 
-/** Each flow is decided on besides the tool that runs it. */
-const FLOWS = "kb_compose_flow";
-const flowRun = (flow: string | undefined): string =>
-  flow === undefined ? `${FLOWS} runs any flow (--flow names one)` : `${FLOWS} runs the flow ${flow}`;
-
-/** What is not there is decided on by its name. */
-const whereLeads = async (path: string): Promise<GrantedPath> => ({
-  path,
-  realPath: (await realPathOf(path)) ?? path,
-});
-
 /** What a call comes to, in the order in which the server decides. */
 const subjectsOf = async (app: App, tool: string, flags: ExplainPolicyFlags): Promise<readonly Asked[]> => {
   const action = await findAction(app, tool);
-  const { program, path, host, flow } = flags;
+  checkOptions(action, flags);
+  const { program, path, host } = flags;
   const isWhole = action.about.some((type) => type === "Workspace" || type === "Server");
   const sent = action.about.includes("Host") ? await hostOf(app, host) : undefined;
   const subjects: Asked[] = [
-    ...(isWhole ? [{ about: tool, ...wholeSubject(action, basename(app.root)) }] : []),
+    ...(isWhole ? [{ about: tool, subject: wholeSubject(action, basename(app.root)) }] : []),
     ...(program === undefined
       ? []
       : (await programsOf(app, flags)).map((one) => ({ about: `${tool} starts ${program}`, ...one }))),
-    ...(path === undefined || !action.about.includes("File")
+    ...(path === undefined ? [] : [await pathAsked(app, action, path)]),
+    ...knowledgeAsked(action, flags),
+    ...(sent === undefined
       ? []
-      : [
-          {
-            about: `${tool} reads ${path}`,
-            ...pathSubject(action, await whereLeads(resolve(app.root, path))),
-          },
-        ]),
-    ...(tool === FLOWS ? [{ about: flowRun(flow), ...knowledgeSubject(action, "Flow", flow ?? "") }] : []),
-    ...(sent === undefined ? [] : [{ about: `${tool} sends text to ${sent.resources[0].id}`, ...sent }]),
+      : [{ about: `${tool} sends text to ${sent.resources[0].id}`, subject: sent }]),
   ];
   if (subjects.length > 0) return subjects;
   throw new LlmcError("invalid_args", `${tool} is decided on with a ${action.about.join(" or a ")}.`, {
@@ -170,12 +144,18 @@ const allowHint = ({ resources: [resource] }: Subject): string =>
     ? ` llmc allow ${(resource.allowlisted && resource.missing_powers.at(-1)) || resource.id} permits it for good.`
     : "";
 
-const meaningOf = (app: App, subject: Asked, explained: Explained): string => {
+const belowPolicy = ({ message, hint }: LlmcError): string =>
+  ["Refused below policy:", message, hint ?? ""].join(" ").trimEnd();
+
+const meaningOf = (
+  app: App,
+  subject: Subject,
+  refusal: LlmcError | undefined,
+  explained: Explained,
+): string => {
   const { outcome, asked, isConsentless, decision } = explained;
   const { policies, brokenAt, failure } = decision;
-  const { refusal } = subject;
-  if (outcome !== "deny" && refusal !== undefined)
-    return ["Refused below policy:", refusal.message, refusal.hint ?? ""].join(" ").trimEnd();
+  if (outcome !== "deny" && refusal !== undefined) return belowPolicy(refusal);
   if (outcome === "allow") return "The call goes on.";
   const allow = policies.length === 0 ? allowHint(subject) : "";
   if (asked !== undefined)
@@ -213,14 +193,23 @@ export const explain = async (
     ...(scopes === undefined ? {} : { scopes: scopes.split(",").map((scope) => scope.trim()) }),
     ...(agent === undefined ? {} : { agent }),
   });
-  return (await subjectsOf(app, tool, flags)).map((subject) => {
+  return (await subjectsOf(app, tool, flags)).map(({ about, subject, refusal }) => {
+    if (subject === undefined)
+      return {
+        about,
+        outcome: refusal === undefined ? "allow" : "deny",
+        meaning:
+          refusal === undefined
+            ? "No policy is asked: it lies in the roots, where mcp.tools.allowed_roots and denylist_globs decide."
+            : belowPolicy(refusal),
+      };
     const explained = app.core.explain(subject, caller, { granted });
     const { policies } = explained.asked?.agreed ?? explained.decision;
     return {
-      about: subject.about,
-      outcome: subject.refusal === undefined ? explained.outcome : "deny",
+      about,
+      outcome: refusal === undefined ? explained.outcome : "deny",
       policies: policies.map((id) => ({ id, location: locationOf(app, id) })),
-      meaning: meaningOf(app, subject, explained),
+      meaning: meaningOf(app, subject, refusal, explained),
     };
   });
 };

@@ -101,7 +101,7 @@ export const createFlows = ({
     const { kb } = config().mcp;
     if (kb.flows === "") return Promise.resolve([]);
     const files = readFiles(resolve(root, kb.flows), digests());
-    const off = coreSettingsOf(config(), root).withheldTools;
+    const off = Object.keys(coreSettingsOf(config(), root).withheldTools);
     const from = JSON.stringify([files.map(({ name, text }) => [name, String(text)]), off]);
     if (known?.from !== from) known = { from, flows: load(files, off) };
     return known.flows;

@@ -16,16 +16,21 @@ const installedOf = (allowlist: readonly string[]): readonly string[] => {
   return known;
 };
 
+const switchedOff = (key: string, tools: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(tools.map((tool) => [tool, `The operator decides in ${key}.`]));
+
 export const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSettings => ({
   mode: mcp.mode,
   promotedTools: mcp.hybrid.promoted_tools,
   includeExecuteCode: mcp.hybrid.include_execute_code,
-  withheldTools: [
-    ...(mcp.tools.enable_run_cmd ? [] : ["run_cmd", "te_run", "run_pytest", ...PROCESS_TOOLS]),
-    ...(mcp.rlm.enabled ? [] : ["rlm_query"]),
+  withheldTools: {
+    ...(mcp.tools.enable_run_cmd
+      ? {}
+      : switchedOff("mcp.tools.enable_run_cmd", ["run_cmd", "te_run", "run_pytest", ...PROCESS_TOOLS])),
+    ...(mcp.rlm.enabled ? {} : switchedOff("mcp.rlm.enabled", ["rlm_query"])),
     // Nothing but Linux bounds what programs use.
-    ...(process.platform === "linux" ? [] : ["execute_code"]),
-  ],
+    ...(process.platform === "linux" ? {} : { execute_code: "Programs run on Linux only." }),
+  },
   budgetWarningChars: mcp.hybrid.bootstrap_budget_warning,
   configVersion: mcp.config_version,
   timeoutMs: mcp.request_timeout_seconds * 1000,

@@ -5,6 +5,8 @@ const POLICY = `@id("bob-runs-nothing")
 forbid(principal == Principal::"bob", action in Action::"execute", resource);
 @id("ann-is-no-agent")
 forbid(principal == Principal::"ann", action == Action::"stat", resource);
+@id("bob-sees-no-pay")
+forbid(principal == Principal::"bob", action in Action::"kb", resource == Collection::"pay");
 `;
 
 test("REQ-I4: over HTTP each token is known by its name, and its API description leaves out what it can never do", async () => {
@@ -23,6 +25,11 @@ test("REQ-I4: over HTTP each token is known by its name, and its API description
   expect(await door.ask(BOB, "run_cmd", { command: "pwd" })).toMatchObject({
     code: "FORBIDDEN",
     message: "The policy bob-runs-nothing does not allow run_cmd.",
+  });
+  // Without the collection and the token the command would explain another call, which is allowed.
+  expect(await door.ask(BOB, "kb_stats", { collection: "pay" })).toMatchObject({
+    message: 'The policy bob-sees-no-pay does not allow knowledge base "pay".',
+    hint: expect.stringContaining("llmc policy explain kb_stats --collection pay --principal bob shows why"),
   });
   expect(JSON.stringify(await door.ask(ANN, "run_cmd", { command: "pwd" }))).not.toContain("policy");
   expect(JSON.stringify(await door.ask(ANN, "stat", { path: "." }))).toContain("ann-is-no-agent");

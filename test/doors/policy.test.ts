@@ -276,6 +276,41 @@ it("REQ-I4: the samples of the guide are valid, and its tests come out as they s
   expect(await llmc("policy", "test", "cases.json")).toMatchObject({ code: 0, err: "" });
 });
 
+describe("REQ-I4: what explain says of paths and knowledge bases is what the server does", () => {
+  const POLICY =
+    '@id("not-for-ci") forbid(principal == Principal::"ci", action, resource == Collection::"pay");';
+  const explain = async (user: ReturnType<typeof createUser>, ...args: string[]) =>
+    JSON.parse((await user.llmc("policy", "explain", ...args, "--json")).out).decisions.at(-1);
+
+  it("a path inside the roots is no question of policy, and a secret by name is refused below it", async () => {
+    const user = createUser({}, { "a.md": "a", "key.pem": "k" });
+    const inside = await explain(user, "read_file", "--path", "a.md");
+    expect(inside).toMatchObject({ outcome: "allow", meaning: expect.stringContaining("lies in the roots") });
+    const secret = await explain(user, "read_file", "--path", "key.pem");
+    expect(secret).toMatchObject({ outcome: "deny", meaning: expect.stringContaining("on the denylist") });
+    expect(await explain(user, "read_file", "--path", "/etc/hosts")).toMatchObject({ outcome: "ask" });
+    const outside = join(tempWorkspace({ "key.pem": "k" }), "key.pem");
+    expect(await explain(user, "read_file", "--path", outside)).toMatchObject({ outcome: "deny" });
+  });
+
+  it("an option that the tool is never decided on with is refused, not passed over", async () => {
+    const user = createUser({});
+    const written = await user.llmc("policy", "explain", "linux_fs_write", "--path", "/etc/hosts");
+    expect(written.out).not.toContain("allowed");
+    expect(written).toMatchObject({ code: 2, err: expect.stringContaining("Only tools that read") });
+    expect(await user.llmc("policy", "explain", "stat", "--collection", "x")).toMatchObject({ code: 2 });
+  });
+
+  it("a knowledge base, and the refusal names the command that shows why, with the caller", async () => {
+    const user = createUser({ "a.cedar": POLICY });
+    expect(await explain(user, "kb_stats", "--collection", "pay")).toMatchObject({ outcome: "allow" });
+    expect(await explain(user, "kb_stats", "--collection", "pay", "--principal", "ci")).toMatchObject({
+      outcome: "deny",
+      policies: [{ id: "not-for-ci" }],
+    });
+  });
+});
+
 describe("REQ-I4: what explain says is what the server does", () => {
   const agree = async (policy: string, program: string, outcome: string, config = "") => {
     const user = createUser({ "a.cedar": policy }, { "llmc.toml": config });

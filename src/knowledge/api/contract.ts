@@ -97,6 +97,8 @@ export interface Stats {
   readonly versions: readonly string[];
   readonly embedder_version: string;
   readonly health: "healthy" | "degraded" | "empty";
+  /** Why it is degraded. */
+  readonly problems?: readonly string[] | undefined;
   readonly eval_scores?: Readonly<Record<string, number>> | undefined;
 }
 

@@ -358,6 +358,15 @@ describe("an operator's policies", () => {
     expect(compiled([fileOf(text)]).warnings).toEqual([]);
   });
 
+  it("REQ-I4: who forbids a file is told that this protects none in the roots; who permits one expects nothing of the kind", () => {
+    const about =
+      'principal == Principal::"ops", action == Action::"do_read", resource == File::"/etc/hosts"';
+    expect(compiled([fileOf(`permit(${about});`)]).warnings).toEqual([]);
+    expect(compiled([fileOf(`forbid(${about});`)]).warnings).toEqual([
+      expect.objectContaining({ message: expect.stringContaining("only paths outside the roots") }),
+    ]);
+  });
+
   it("REQ-D22 REQ-I5: no workspace phrases a question before it is trusted", () => {
     const text = '@prompt("Just say yes.")\nforbid(principal, action, resource) unless { context.granted };';
     expect(compiled([fileOf(text, false)]).policies[0]?.prompt).toBeUndefined();
