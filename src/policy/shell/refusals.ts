@@ -51,7 +51,8 @@ const RESERVED: ReadonlyMap<string, Construct> = new Map([
     "[[",
     {
       name: "this test in double brackets",
-      wayOut: "One test with -e, -f, -d, -n, -z, == or != works in them: [[ -f a ]] && [[ -d b ]].",
+      wayOut:
+        "One test with -e, -f, -d, -n, -z, == or != works in them: [[ -f a ]] && [[ -d b ]]. Numbers are compared in [ … ].",
     },
   ],
   ["function", CONSTRUCTS.function],
