@@ -80,8 +80,8 @@ const scriptNeeds = (
   // Without such an option, the first operand is the program text. An unknown option may have taken it as a value.
   const isGiven = options.slice(0, leading).some((option) => isText(option) && option.value !== undefined);
   // An awk that does not know such an option ignores it, and what it would say is the first operand.
-  const isSaid = isGiven && rule.script !== "awk";
-  const texts = isCertain ? operands.slice(0, isSaid ? 0 : 1) : operands;
+  const takesNoOperand = isGiven && rule.script !== "awk";
+  const texts = isCertain ? operands.slice(0, takesNoOperand ? 0 : 1) : operands;
   return [...values, ...texts].flatMap((text) =>
     judge(text).map((power) => ({ power, because: brief(text) })),
   );
