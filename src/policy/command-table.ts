@@ -122,7 +122,7 @@ const PYTEST: ProgramRule = {
 
 const CURL: ProgramRule = {
   always: ["network"],
-  known: "",
+  known: "-h --help",
   flags:
     "0123469aBfgGiIjkLNpqRsSvVZ# --silent --show-error --fail --fail-with-body --fail-early --location " +
     "--location-trusted --include --head --show-headers --insecure --verbose --get --compressed --no-buffer --globoff " +
@@ -147,7 +147,7 @@ const CURL: ProgramRule = {
       "-T --upload-file -n --netrc --netrc-file --unix-socket --abstract-unix-socket -E --cert --key " +
       "--data-urlencode --url-query --variable",
   },
-  plain: "--data --cert --url",
+  plain: "--data --url --cookie",
   patterns: [
     ["read", /^(--url=)?\s*file:|^(-\w+|--[\w-]+=)?@|=[@<]/i],
     ["write", /%output\{/],
@@ -257,7 +257,7 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
         "-t --list -f --file -v --verbose -z --gzip --gunzip --ungzip -j --bzip2 -J --xz -Z --compress --uncompress " +
         "--lzip --lzma --lzop --zstd -a --auto-compress -d --diff --compare -i --ignore-zeros -b --blocking-factor -B " +
         "-R --block-number -h --dereference --hard-dereference -p -P --absolute-names -X --exclude --exclude-from " +
-        "--exclude-vcs --wildcards --no-wildcards --anchored --no-anchored --ignore-case --strip-components --full-time " +
+        "--exclude-vcs --wildcards --no-wildcards --anchored --no-anchored --ignore-case --strip-components --strip --full-time " +
         "--utc --totals --numeric-owner --transform --xform --show-transformed-names --owner --group --mode --mtime " +
         "--sort --format -H --no-recursion --recursion --one-file-system -k --keep-old-files --skip-old-files " +
         "--keep-newer-files --overwrite -U --unlink-first -m --touch --same-owner --no-same-owner --same-permissions " +

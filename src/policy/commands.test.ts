@@ -860,9 +860,10 @@ describe("FAIL-C3 an ordinary line of a program of whose options only known ones
     ["curl -sSL https://e", "curl:network"],
     [`curl -X POST -H 'A: b' -d '{"a":[1]}' --max-time 5 https://e`, "curl:network"],
     ["curl -fsSL --retry 3 -u a:b -w '%{http_code}' https://e", "curl:network"],
+    ["curl --cookie a=b --head https://e", "curl:network"],
     ["curl -sSofoo.html https://e", "curl:network curl:write"],
     ["tar -czf x.tgz --exclude=node_modules src", "tar:write"],
-    ["tar xzf x.tgz --strip-components=1", "tar:write"],
+    ["tar xzf x.tgz --strip=1", "tar:write"],
   ])("%s needs no more than %s", (line, powers) => {
     expect(judge(line, powers.split(" "))).toMatchObject({ allowed: true });
   });
