@@ -42,6 +42,19 @@ export const optionNeeds = (
       .map((option) => ({ power, because: brief(option.name) })),
   );
 
+/** Options that the rule does not know may do anything. */
+const unknownNeeds = (options: readonly FoundOption[], rule: ProgramRule): Need[] => {
+  if (rule.known === undefined) return [];
+  const [flags = "", ...longFlags] = listed(rule.flags);
+  const letters = new Set([...flags, ...(rule.values ?? "")].map((letter) => `-${letter}`));
+  const names = new Set([...listed(rule.known), ...longFlags, ...listed(rule.longValues)]);
+  const inPowers = Object.values(rule.powers ?? {}).flatMap(listed);
+  return options
+    .filter(({ name }) => !letters.has(name) && !names.has(name))
+    .filter((option) => !meansOneOf(option, inPowers, []))
+    .map(({ name }) => ({ power: "run", because: brief(name) }));
+};
+
 const expressionNeeds = (args: readonly string[], rule: ProgramRule): Need[] => {
   const options = args
     .filter((arg) => arg.startsWith("-"))
@@ -66,11 +79,12 @@ const scriptNeeds = (
   const values = options.filter(isText).flatMap((option) => option.value ?? []);
   // Without such an option, the first operand is the program text. An unknown option may have taken it as a value.
   const isGiven = options.slice(0, leading).some((option) => isText(option) && option.value !== undefined);
-  const texts = isCertain ? operands.slice(0, isGiven ? 0 : 1) : operands;
-  return [...values, ...texts].flatMap((text) => {
-    const power = judge(text);
-    return power === undefined ? [] : [{ power, because: brief(text) }];
-  });
+  // An awk that does not know such an option ignores it, and what it would say is the first operand.
+  const takesNoOperand = isGiven && rule.script !== "awk";
+  const texts = isCertain ? operands.slice(0, takesNoOperand ? 0 : 1) : operands;
+  return [...values, ...texts].flatMap((text) =>
+    judge(text).map((power) => ({ power, because: brief(text) })),
+  );
 };
 
 const ASKS = new Set(["-v", "-V", "--version", "-h", "--help"]);
@@ -134,6 +148,7 @@ export const findNeeds = (args: readonly string[], rule: ProgramRule, isInside: 
   return [
     ...always,
     ...optionNeeds(options, rule.powers, rule.plain),
+    ...unknownNeeds(options, rule),
     ...pathNeeds(options, rule, isInside),
     ...byPattern,
     ...tooMany,

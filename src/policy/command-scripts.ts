@@ -1,19 +1,20 @@
 /** What a program text of awk or sed, given as an argument, can do beyond reading its input. */
-export type ScriptPower = "run" | "write";
+export type ScriptPower = "run" | "write" | "read";
 
 /**
  * Judged on the letters, without a grammar: strings and comments count as code. Wrong in one direction only, since
  * awk has no way to spell a keyword or an operator differently.
  */
-export const judgeAwkText = (text: string): ScriptPower | undefined => {
+export const judgeAwkText = (text: string): readonly ScriptPower[] => {
   const joined = text.replace(/\\\r?\n/g, "");
-  for (const code of [text, joined]) {
+  return [text, joined].flatMap((code): readonly ScriptPower[] => {
     // `@` loads extensions and calls functions by computed name; getline reads from commands and addresses.
-    if (/system|getline|@|\|(?!\|)/.test(code.replaceAll("||", " "))) return "run";
+    if (/system|getline|@|\|(?!\|)/.test(code.replaceAll("||", " "))) return ["run"];
     const printAt = code.indexOf("print");
-    if (printAt >= 0 && />(?!=)/.test(code.slice(printAt))) return "write";
-  }
-  return undefined;
+    const writes = printAt >= 0 && />(?!=)/.test(code.slice(printAt));
+    // A program may give itself other files to read than those of its arguments.
+    return [...(writes ? ["write" as const] : []), ...(/ARG[CV]/.test(code) ? ["read" as const] : [])];
+  });
 };
 
 /**
@@ -40,15 +41,15 @@ const SED_COMMAND = new RegExp(
 const BETWEEN = /[\s;]*/y;
 
 /** Passes only what a small, harmless part of the language spells; everything else may run or write. */
-export const judgeSedText = (text: string): ScriptPower | undefined => {
+export const judgeSedText = (text: string): readonly ScriptPower[] => {
   let at = 0;
   for (;;) {
     BETWEEN.lastIndex = at;
     at += BETWEEN.exec(text)?.[0].length ?? 0;
-    if (at >= text.length) return undefined;
+    if (at >= text.length) return [];
     SED_COMMAND.lastIndex = at;
     const found = SED_COMMAND.exec(text)?.[0] ?? "";
-    if (found === "") return "run";
+    if (found === "") return ["run"];
     at += found.length;
   }
 };

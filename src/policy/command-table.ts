@@ -24,6 +24,11 @@ export interface ProgramRule extends OptionShape {
   readonly powers?: PowerOptions;
   /** Harmless long options whose whole name is the beginning of one in `powers`. */
   readonly plain?: string;
+  /**
+   * If given, an option needs `run` unless it is known: here, or among `flags`, `values`, `longValues` and `powers`. For
+   * programs with so many options that a list of the dangerous ones would always be a version behind.
+   */
+  readonly known?: string;
   /** Options have one dash and a whole name, may stand anywhere, and `--` does not end them. */
   readonly isExpression?: true;
   /** The first argument may be option letters without a dash. */
@@ -115,6 +120,42 @@ const PYTEST: ProgramRule = {
   ],
 };
 
+const CURL: ProgramRule = {
+  always: ["network"],
+  known: "-h --help",
+  flags:
+    "0123469aBfgGiIjkLNpqRsSvVZ# --silent --show-error --fail --fail-with-body --fail-early --location " +
+    "--location-trusted --include --head --show-headers --insecure --verbose --get --compressed --no-buffer --globoff " +
+    "--http1.0 --http1.1 --http2 --http2-prior-knowledge --http3 --ipv4 --ipv6 --tlsv1 --tlsv1.0 --tlsv1.1 --tlsv1.2 " +
+    "--tlsv1.3 --progress-bar --no-progress-meter --path-as-is --post301 --post302 --post303 --raw --version --disable " +
+    "--basic --digest --anyauth --ssl-reqd --retry-connrefused --retry-all-errors --parallel --no-keepalive " +
+    "--remote-name --remote-name-all --remote-header-name --create-dirs --netrc",
+  values: "AbcCdDeEFHKmoPQrtTuUwxXyYz",
+  longValues:
+    "--request --header --data --data-raw --data-binary --data-ascii --json --form --form-string --user --user-agent " +
+    "--referer --cookie --url --max-time --connect-timeout --retry --retry-delay --retry-max-time --max-redirs --range " +
+    "--write-out --proxy --proxy-user --noproxy --resolve --connect-to --limit-rate --cacert --capath --max-filesize " +
+    "--time-cond --oauth2-bearer --continue-at --speed-limit --speed-time --output --dump-header --cookie-jar --config " +
+    "--upload-file --output-dir --cert --key --data-urlencode --url-query",
+  powers: {
+    config: "-K --config",
+    write:
+      "-o --output -O --remote-name --remote-name-all -J --remote-header-name -D --dump-header -c --cookie-jar " +
+      "--trace --trace-ascii --output-dir --stderr --etag-save --hsts --alt-svc --libcurl --create-dirs",
+    // `NAME@FILE` is a value of the last three.
+    read:
+      "-T --upload-file -n --netrc --netrc-file --unix-socket --abstract-unix-socket -E --cert --key " +
+      "--data-urlencode --url-query --variable",
+  },
+  plain: "--data --url --cookie",
+  patterns: [
+    ["read", /^(--url=)?\s*file:|^(-\w+|--[\w-]+=)?@|=[@<]/i],
+    ["write", /%output\{/],
+  ],
+  // A pattern in an address may spell `file:` in many ways.
+  front: ["-q", "--globoff"],
+};
+
 const PIP: ProgramRule = {
   subcommands: { free: "list show freeze check inspect debug hash help", rest: "run" },
   powers: { run: "--python", write: "--log --log-file --cache-dir --report" },
@@ -204,15 +245,26 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
         run:
           "--checkpoint-action --to-command -I --use-compress-program -F --info-script --new-volume-script " +
           // A list of names may hold options as well.
-          "--rmt-command --rsh-command -T --files-from",
+          // At the end of a volume it asks for the next one, and `!` is an answer that starts a shell.
+          "--rmt-command --rsh-command -T --files-from -M --multi-volume -L --tape-length",
         write:
           "-x --extract --get -c --create -r --append -u --update -A --catenate --concatenate --delete " +
           "--remove-files -g --listed-incremental --index-file --volno-file --one-top-level",
         read: "-C --directory",
       },
       plain: "--file --checkpoint --list",
+      known:
+        "-t --list -f --file -v --verbose -z --gzip --gunzip --ungzip -j --bzip2 -J --xz -Z --compress --uncompress " +
+        "--lzip --lzma --lzop --zstd -a --auto-compress -d --diff --compare -i --ignore-zeros -b --blocking-factor -B " +
+        "-R --block-number -h --dereference --hard-dereference -p -P --absolute-names -X --exclude --exclude-from " +
+        "--exclude-vcs --wildcards --no-wildcards --anchored --no-anchored --ignore-case --strip-components --strip --full-time " +
+        "--utc --totals --numeric-owner --transform --xform --show-transformed-names --owner --group --mode --mtime " +
+        "--sort --format -H --no-recursion --recursion --one-file-system -k --keep-old-files --skip-old-files " +
+        "--keep-newer-files --overwrite -U --unlink-first -m --touch --same-owner --no-same-owner --same-permissions " +
+        "--no-same-permissions --preserve-permissions -o -O --to-stdout -S --sparse -W --verify -N --newer --after-date " +
+        "-V --label --checkpoint --warning --null --occurrence -q --fast-read --help --version",
       // An archive of another machine is fetched by a program.
-      patterns: [["run", /^(--file=|-[a-z]*f)?[\w.@-]+:/i]],
+      patterns: [["run", /^(--fi?l?e?=|(?!--))[^/]+:/]],
     },
   ],
   [
@@ -246,34 +298,32 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
       patterns: [["network", /^rsync:|^[^/]+:/]],
     },
   ],
-  [
-    "curl",
-    {
-      always: ["network"],
-      powers: {
-        config: "-K --config",
-        write:
-          "-o --output -O --remote-name --remote-name-all -J --remote-header-name -D --dump-header -c --cookie-jar " +
-          "--trace --trace-ascii --output-dir --stderr --etag-save --hsts --alt-svc --libcurl --create-dirs",
-        read: "-T --upload-file -n --netrc --netrc-file --unix-socket --abstract-unix-socket -E --cert --key",
-      },
-      patterns: [["read", /^file:|^(-\w+|--[\w-]+=)?@|=[@<]/i]],
-    },
-  ],
+  ["curl", CURL],
   [
     "wget",
     {
       always: ["network", "write"],
       powers: {
         config: "-e --execute --config",
-        run: "--use-askpass",
+        // Of wget2, which some distributions call wget.
+        run: "--use-askpass --plugin --local-plugin --plugin-dirs --plugin-opt",
         read: "-i --input-file --post-file --body-file",
       },
     },
   ],
-  ...each("gh hub glab aws gcloud az", { always: ["network"], writes: true }),
+  // Aliases and extensions of theirs are programs, and hub takes every argument of git.
+  ...each("gh hub glab aws gcloud az", { always: ["network", "run"], writes: true }),
 
-  ["npm", { subcommands: { free: "ls list ll la explain why root prefix", rest: "run" } }],
+  [
+    "npm",
+    {
+      subcommands: { free: "ls list ll la explain why root prefix", rest: "run" },
+      known:
+        "-a --all --depth --json -l --long --parseable --link --omit --include --prod --production --dev --only -g " +
+        "--global -w --workspace --workspaces --include-workspace-root --package-lock-only --unicode --prefix -C -s " +
+        "--silent --color --no-color -v --version -h --help",
+    },
+  ],
   ...each("uv pnpm yarn poetry pipenv conda gem composer apt apt-get dpkg yum dnf apk brew", {
     always: ["run"],
   }),
@@ -301,13 +351,29 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
       ],
     ],
   }),
-  ...each("jq gojq", { powers: { read: "-L --library-path" } }),
-  ["yq", { powers: { write: "-i --inplace --in-place -s --split-exp" } }],
+  // A module may be data, and says itself where it is looked for.
+  ...each("jq gojq", {
+    powers: { read: "-L --library-path" },
+    patterns: [["read", /(?<![.\w$"'])(?:import|include)\b/]],
+  }),
+  [
+    "yq",
+    {
+      powers: {
+        run: "--security-enable-system-operator",
+        write: "-i --inplace --in-place -s --split-exp --split-exp-file",
+      },
+    },
+  ],
   ["fd", { powers: { run: "-x --exec -X --exec-batch" } }],
   ["fdfind", { powers: { run: "-x --exec -X --exec-batch" } }],
-  ...each("bat batcat", { powers: { run: "--pager --paging" } }),
-  ...each("ag ack", { powers: { run: "--pager --filter" } }),
-  ["hg", { writes: true, powers: { config: "--config --config-file --debugger" } }],
+  // Its sub-command `cache` writes and deletes files.
+  ...each("bat batcat", { powers: { run: "--pager --paging" }, patterns: [["write", /^cache$/]] }),
+  ["ag", { powers: { run: "--pager --filter" } }],
+  // Up to its second version, ack takes the value of --output for a program in Perl.
+  ["ack", { powers: { run: "--pager --filter --output --ackrc --env" }, front: ["--noenv"] }],
+  // A repository's own .hg/hgrc names hooks and extensions, and many options a program.
+  ["hg", { always: ["run"], writes: true, powers: { config: "--config --config-file --debugger" } }],
   ["split", { always: ["write"], powers: { run: "--filter" } }],
   ["csplit", { always: ["write"] }],
   ["install", { writes: true, powers: { run: "--strip-program" } }],

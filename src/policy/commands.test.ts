@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { splitLine } from "../../test/split-line.ts";
 import { commandDenied, judgeCommand, notListed } from "./commands.ts";
 
@@ -298,6 +298,11 @@ describe("FAIL-C3 programs that an operator may add", () => {
     ["tar -tf x -T names", "tar:run"],
     ["tar -tf host:x", "tar:run"],
     ["tar -tF evil -f x", "tar:run"],
+    ["tar -tf 'a b:y'", "tar:run"],
+    ["tar -tMf x.tar", "tar:run"],
+    ["tar tMf x.tar", "tar:run"],
+    ["tar --list --multi -f x.tar", "tar:run"],
+    ["tar -tf x.tar --a-new-option=id", "tar:run"],
     ["tar xf x.tar", "tar:write"],
     ["tar -xf x.tar", "tar:write"],
     ["tar czf x.tgz .", "tar:write"],
@@ -334,6 +339,10 @@ describe("FAIL-C3 programs that an operator may add", () => {
     [`gawk --lint x 'BEGIN{system("id")}'`, "gawk:run"],
     [`awk -F : -v x=1 'BEGIN{system("id")}'`, "awk:run"],
     [`awk 'BEGIN{system("id")}' -e 1`, "awk:run"],
+    // The One True AWK ignores options that it does not know.
+    [`original-awk -e1 'BEGIN{system("id")}'`, "original-awk:run"],
+    [`awk --source=1 'BEGIN{system("id")}'`, "awk:run"],
+    [`awk 'BEGIN{ARGV[1]="/etc/passwd";ARGC=2}1'`, "awk:read"],
     ["sed 'e id' -e p f", "sed:run"],
     ["awk -f evil.awk x", "awk:run"],
     ["awk -fevil.awk x", "awk:run"],
@@ -400,13 +409,31 @@ describe("FAIL-C3 programs that an operator may add", () => {
     ["curl -d@x https://e", "curl:network curl:read"],
     ["curl file:///etc/passwd", "curl:network curl:read"],
     ["curl -F f=@x https://e", "curl:network curl:read"],
+    ["curl --url=file:///etc/passwd", "curl:network curl:read"],
+    ["curl --data-urlencode n@f https://e", "curl:network curl:read"],
+    ["curl --variable n@f https://e", "curl:network curl:read"],
+    ["curl -w '%output{f}x' https://e", "curl:network curl:write"],
+    ["curl --engine ./evil.so https://e", "curl:network curl:run"],
+    ["curl --proto-default file /etc/passwd", "curl:network curl:run"],
+    ["curl -L --proto-redir =file https://e", "curl:network curl:run"],
+    ["curl --no-globoff '{file}:///etc/passwd'", "curl:network curl:run"],
+    ["curl --a-new-option https://e", "curl:network curl:run"],
     ["wget https://e", "wget:network wget:write"],
+    ["wget --local-plugin=evil.so https://e", "wget:network wget:write wget:run"],
+    ["gh alias set x '!id'", "gh:network gh:run"],
+    ["hub -c alias.x=!id x", "hub:network hub:run"],
+    ["hg log", "hg:run"],
+    ["ack '--output=@{[`id`]}' x", "ack:run"],
+    ["ack --ackrc=evil x", "ack:run"],
+    ["bat cache --clear", "bat:write"],
     ["wget -e use_proxy=on https://e", "wget:network wget:write wget:config"],
     ["npm exec evil", "npm:run"],
     ["npm install", "npm:run"],
     ["npm run build", "npm:run"],
     ["npm test", "npm:run"],
     ["npm --prefix ls exec evil", "npm:run"],
+    ["npm ls --onload-script=evil.js", "npm:run"],
+    ["npm ls --logs-dir=x", "npm:run"],
     ["pip install evil", "pip:run"],
     ["pip3 install evil", "pip3:run"],
     ["pip --python /tmp/evil list", "pip:run"],
@@ -431,7 +458,10 @@ describe("FAIL-C3 programs that an operator may add", () => {
     ["unzip -l- x.zip", "unzip:write"],
     ["gunzip f", "gunzip:write"],
     ["jq -L /tmp/evil . f", "jq:read"],
+    [`jq 'import "x" as $x {search:"/etc"}; $x' f`, "jq:read"],
     ["yq -i .a=1 f", "yq:write"],
+    ["yq --split-exp-file x f", "yq:write"],
+    [`yq --security-enable-system-operator 'system("id")'`, "yq:run"],
     ["fd -x id", "fd:run"],
     ["fd --exec-batch=id", "fd:run"],
     ["split --filter=sh f", "split:write split:run"],
@@ -586,6 +616,9 @@ describe("REQ-X1 ordinary command lines pass", () => {
     "jq --rawfile x f . g",
     "yq .a f",
     "npm ls --depth=0",
+    "npm ls --all --json",
+    "jq .import f",
+    "tar -tvzf x.tgz --exclude=a",
     "npm --version",
     "pip list",
     "pip show x",
@@ -818,6 +851,27 @@ describe("roots that are known", () => {
     });
     expect(judgeCommand({ ...facts, argv: ["pytest", "--rootdir=/x"], isInside })).toMatchObject({
       allowed: false,
+    });
+  });
+});
+
+describe("FAIL-C3 an ordinary line of a program of whose options only known ones are harmless", () => {
+  test.each([
+    ["curl -sSL https://e", "curl:network"],
+    [`curl -X POST -H 'A: b' -d '{"a":[1]}' --max-time 5 https://e`, "curl:network"],
+    ["curl -fsSL --retry 3 -u a:b -w '%{http_code}' https://e", "curl:network"],
+    ["curl --cookie a=b --head https://e", "curl:network"],
+    ["curl -sSofoo.html https://e", "curl:network curl:write"],
+    ["tar -czf x.tgz --exclude=node_modules src", "tar:write"],
+    ["tar xzf x.tgz --strip=1", "tar:write"],
+  ])("%s needs no more than %s", (line, powers) => {
+    expect(judge(line, powers.split(" "))).toMatchObject({ allowed: true });
+  });
+
+  test("REQ-D15 curl expands no pattern in an address and reads no settings of its user", () => {
+    const address = "{file}:///etc/passwd";
+    expect(judge(`curl '${address}'`, ["curl:network"])).toMatchObject({
+      argv: ["curl", "-q", "--globoff", address],
     });
   });
 });

@@ -249,7 +249,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     observer,
     audit: trail,
     ...custom,
-    jsonSchema: async () => (await import("../mcp/kit.ts")).jsonSchema,
+    jsonSchema: async () => (await import("./bounded-schema.ts")).boundedSchema,
     matchTemplate: async (template, uri) => (await import("../mcp/kit.ts")).matchTemplate(template, uri),
     watchFile: watchFileIn(root, disk),
     program: `llmc ${VERSION}`,

@@ -61,6 +61,23 @@ const open = async (
 
 const names = (app: TestApp): readonly string[] => app.core.listTools().map(({ name }) => name);
 
+test("FAIL-D6 a pattern that backtracks holds nobody up: the arguments are refused, and others are answered", async () => {
+  const schema = { properties: { name: { type: "string", pattern: "^(a+)+$" } } };
+  const app = await open({
+    "scripts/echo.sh": ECHO,
+    "scripts/echo.sh.json": JSON.stringify({ description: "Show the name.", input: schema }),
+  });
+  expect(await app.text("echo", { name: "aaa" })).toContain("aaa");
+  const { user, system } = process.cpuUsage();
+  expect(await app.ask("echo", { name: `${"a".repeat(60)}!` })).toMatchObject({
+    kind: "error",
+    error: { code: "invalid_args", message: expect.stringContaining("took too long") },
+  });
+  const since = process.cpuUsage({ user, system });
+  expect((since.user + since.system) / 1000).toBeLessThan(5_000);
+  expect(await app.text("echo", { name: "a" })).toContain("a");
+});
+
 describe("REQ-T13 REQ-X9: scripts of a folder become tools", () => {
   test("they are listed with their schemas, called, refused, stubbed, and callable from programs", async () => {
     const app = await open(FILES);

@@ -89,3 +89,19 @@ test("REQ-D16 FAIL-A1 a folder that became a link since it was listed is not ent
     ["x.refused-0123abcd"],
   ]);
 });
+
+test("REQ-D16 FAIL-A1 llmc quarantine removes a name that is not UTF-8, in a folder of such a name, too", async () => {
+  const root = tempWorkspace();
+  const name = Buffer.from("x\xff.refused-0123abcd", "latin1");
+  const folder = Buffer.concat([Buffer.from(`${root}/`), Buffer.from("d\xfe", "latin1")]);
+  mkdirSync(folder);
+  for (const above of [Buffer.from(root), folder])
+    writeFileSync(Buffer.concat([above, Buffer.from("/"), name]), "x\n");
+  const home = tempWorkspace();
+  const env = { ...cleanEnv(), HOME: home, XDG_STATE_HOME: join(home, "state") };
+  expect(await runLlmc(root, ["quarantine", "--remove", "--yes"], { env })).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("Removed 2 renamed names."),
+  });
+  expect([readdirSync(root).length, readdirSync(folder)]).toEqual([1, []]);
+});

@@ -241,7 +241,7 @@ const NO_LEASE: Pick<Lease, "commit"> = { commit: (step) => step() };
  * Removes what is at a name in a directory that is held (`/proc/self/fd/…/NAME`), with all that is below it; nothing where
  * it has gone. Node's own `rm` goes by paths, and would follow a folder that a running program exchanges for a link.
  */
-export const removeTree = async (at: string, requestedPath: string): Promise<void> => {
+export const removeTree = async (at: string | Buffer, requestedPath: string): Promise<void> => {
   const walk: Walk = { requestedPath, isPinned: true, judge: () => {}, signal: undefined };
   for (let pass = 0; pass < MAX_PASSES; pass++) {
     const stats = lstatSync(at, { throwIfNoEntry: false });

@@ -1,8 +1,10 @@
-import { constants, type Dirent } from "node:fs";
-import { type FileHandle, open, readdir } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { posix } from "node:path";
 import { isRefusedName } from "../../../policy/paths.ts";
+import { systemPath } from "../../reach/byte-path.ts";
 import { removeTree } from "../../write/tree.ts";
+import { entriesOf } from "./read-folder.ts";
 
 /** A terminal shows no more, and a tree with more folders is searched in part. */
 const MAX_FOUND = 1000;
@@ -15,16 +17,14 @@ export interface RefusedNames {
   readonly isCut: boolean;
 }
 
-const entriesOf = (folder: string): Promise<Dirent[]> =>
-  readdir(folder, { withFileTypes: true }).catch(() => []);
-
 /** Finds what was renamed because programs would obey it. Links are not followed. */
 export const findRefusedNames = async (roots: readonly string[]): Promise<RefusedNames> => {
   const paths: string[] = [];
   const folders = [...roots];
   for (let at = 0; at < folders.length && at < MAX_FOLDERS && paths.length < MAX_FOUND; at++) {
     const folder = folders[at] ?? "";
-    for (const entry of await entriesOf(folder)) {
+    const entries = await entriesOf(folder);
+    for (const entry of entries === undefined || entries === "closed" ? [] : entries) {
       const path = posix.join(folder, entry.name);
       if (isRefusedName(entry.name)) paths.push(path);
       else if (entry.isDirectory()) folders.push(path);
@@ -35,7 +35,7 @@ export const findRefusedNames = async (roots: readonly string[]): Promise<Refuse
 };
 
 const enter = (path: string): Promise<FileHandle> =>
-  open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  open(systemPath(path), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
 
 /** Removes one of them, from folder to folder without following a link: a command may still run beside us. */
 export const removeRefused = async (root: string, path: string): Promise<void> => {
@@ -49,7 +49,7 @@ export const removeRefused = async (root: string, path: string): Promise<void> =
       await at.close();
       at = next;
     }
-    await removeTree(`/proc/self/fd/${at.fd}/${last}`, last);
+    await removeTree(systemPath(`/proc/self/fd/${at.fd}/${last}`), last);
   } finally {
     await at.close();
   }
