@@ -139,5 +139,7 @@ export const excludeNames = (
       SEARCHES_BY_ITSELF.has(program) || handsOn(program, args) || (isGivenFolder && !KEEPS_OUT.has(program));
     return mayShow ? { kind: "refused", why: "recursive" } : { kind: "arguments", args };
   }
+  // No argument can have such a name: arguments are UTF-8.
+  if (!names.every((name) => name.isWellFormed())) return { kind: "refused", why: "recursive" };
   return { kind: "arguments", args: insertOptions(args, exclude(names)) };
 };

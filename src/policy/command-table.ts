@@ -340,7 +340,12 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
   ["dd", { patterns: [["write", /^of=/]] }],
   ["zip", { always: ["write"], powers: { run: "-T --test -TT --unzip-command" } }],
   ["unzip", { readsWith: [["-l -v -t -Z -p -z -c", "-q -C -a -x -1 -2 -s -m -h"]] }],
-  ...each("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 compress uncompress", {
+  // To lz4, -l is a format, and a second operand the file that it writes.
+  [
+    "lz4",
+    { flags: "dkvq19", readsWith: [["-c --stdout --to-stdout -t --test --list", "-d -k -v -q -f -1 -9"]] },
+  ],
+  ...each("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd compress uncompress", {
     flags: "dkvq19",
     readsWith: [
       ["-l --list -t --test", "-k -v -q --keep --verbose --quiet"],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LIMIT_NOTES } from "../base/limit-notes.ts";
+import { LIMIT_NOTES, type ReachedLimit } from "../base/limit-notes.ts";
 import { showControls } from "../base/text.ts";
 import type { EnvelopeResult } from "../envelope/port.ts";
 
@@ -80,15 +80,23 @@ export interface ShownToModel {
   readonly stderr: string;
   readonly truncated: boolean;
   readonly keepsAll: boolean;
+  readonly limit: ReachedLimit | undefined;
   readonly deadlineNote: string | undefined;
   readonly failureNote: string | undefined;
 }
 
-export const shownOf = ({ document, keepsAll, deadlineNote, failureNote }: EnvelopeResult): ShownToModel => ({
+export const shownOf = ({
+  document,
+  keepsAll,
+  limit,
+  deadlineNote,
+  failureNote,
+}: EnvelopeResult): ShownToModel => ({
   stdout: document.stdout,
   stderr: document.stderr,
   truncated: document.enrichment.truncated,
   keepsAll,
+  limit,
   deadlineNote,
   failureNote,
 });
@@ -101,7 +109,7 @@ export const renderCommand = (
   data: { readonly stdout: string; readonly stderr: string; readonly exit_code: number },
   meta: Pick<
     z.output<typeof commandMeta>,
-    "timed_out" | "handle" | "set_aside" | "unresolved" | "limit" | "budget_remaining"
+    "timed_out" | "handle" | "set_aside" | "unresolved" | "budget_remaining"
   > &
     Omit<ShownToModel, "stdout" | "stderr">,
 ): string => {

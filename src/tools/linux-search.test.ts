@@ -146,6 +146,14 @@ test("REQ-F6: the workspace is searched without a root, and an ignored name is t
   );
 });
 
+test("REQ-F6 REQ-D24: an ignored name is not told where the caller may not see that it is there", async () => {
+  const files = { ".config/llmc/own.toml": "", "a/own.toml": "", ".gitignore": ".config/\na/\n" };
+  const app = await openTestApp({ ...classic, files, isHome: true });
+  expect(await app.text("linux_search_files", { pattern: "own.toml" })).toBe(
+    "[ignored: a/own.toml by a/ in .gitignore; no_ignore shows it]",
+  );
+});
+
 describe("linux_handle_read", () => {
   test("REQ-F7 REQ-D17: lines, chunks, staleness, unknown ids", async () => {
     const app = await openTestApp({ ...classic, files: { "a.txt": "line\n".repeat(300) } });

@@ -129,7 +129,7 @@ describe("run_cmd", () => {
       overrides: { "mcp.tools.run_cmd_allowlist": "/bin/bash", "mcp.tools.command_file_mb": "1" },
     });
     const text = await app.text("run_cmd", { command: `bash -c "${script}"` });
-    expect(text).toMatch(/\[exit (1|153); over the limit of a file's size \(mcp\.tools\.command_file_mb\)/);
+    expect(text).toMatch(/\[exit (1|153); over the file size limit \(mcp\.tools\.command_file_mb\)/);
     expect(statSync(join(app.root, "big")).size).toBe(1024 * 1024);
     expect(await app.text("run_cmd", { command: "bash -c 'exit 1'" })).toBe("[exit 1]");
   });

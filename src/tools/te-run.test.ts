@@ -26,6 +26,13 @@ const open = (config = "", files: Readonly<Record<string, string>> = BIG) =>
   openTestApp({ config: `${CLASSIC}${config}`, files });
 
 describe("te_run", () => {
+  test("REQ-T2 REQ-D18: a limit that a command ran into is named to the model, as run_cmd names it", async () => {
+    const app = await open('[mcp.tools]\nrun_cmd_allowlist = ["/bin/bash"]\ncommand_memory_mb = 64\n');
+    const command = `bash -c 'x=$(head -c 100000000 /dev/zero | tr "\\0" a); echo done'`;
+    for (const tool of ["te_run", "run_cmd"])
+      expect(await app.text(tool, { command }), tool).toContain("over the memory limit");
+  });
+
   test("REQ-T2 REQ-X4: runs a line or a list of words and answers with the envelope's document", async () => {
     const app = await open();
     const byLine = await documentOf(app, { command: "grep -c zebra big.txt" });

@@ -17,7 +17,7 @@ export const metricsPathOf = (app: App): string | undefined => {
   return enabled && isServed ? path : undefined;
 };
 
-/** The name under which this machine reaches a server that listens on all addresses: they are no names that it is served by. */
+/** The name by which this machine itself reaches the server: requests to `0.0.0.0`, which stands for all addresses, are refused. */
 export const ownNameOf = (host: string): string =>
   new Map([
     ["0.0.0.0", "127.0.0.1"],

@@ -1,5 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { casesIn, GIT, ofThisKernel, type Setting } from "./command-stand.ts";
@@ -75,6 +83,16 @@ describe.each(ofThisKernel)("REQ-D24 FAIL-J3 FAIL-J4 arguments of git in $name",
     // Without a sandbox, a program that goes through folders by itself is refused before that.
     const why = setting.tier === "plain" ? /./ : "Nothing is run or changed here";
     await expect(commands.use("run_cmd", "git diff --no-index file.txt sub/file.txt")).rejects.toThrow(why);
+  });
+
+  test("REQ-X10 git runs where a branch has a name that is not UTF-8, unless that leads to a file outside", async () => {
+    await using workspace = await repository();
+    const branch = Buffer.from(join(workspace.root, ".git/refs/heads/f\xfcr"), "latin1");
+    writeFileSync(branch, git(workspace.root, "rev-parse", "HEAD"));
+    await using commands = tools(setting, workspace.root);
+    expect(await commands.use("run_cmd", "git branch")).toContain("* main");
+    symlinkSync(join(workspace.root, ".env"), Buffer.concat([branch, Buffer.from("2")]));
+    await expect(commands.use("run_cmd", "git branch")).rejects.toThrow("Nothing is run or changed here");
   });
 
   test("a rebase that somebody left half done runs no program", async () => {

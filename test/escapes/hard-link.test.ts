@@ -61,6 +61,29 @@ test.each(settings)(
   },
 );
 
+test.each(settings)(
+  "FAIL-A4 FAIL-J5 nor a second name that is not UTF-8, or lies in a folder of such a name, in $name",
+  async (setting) => {
+    await using workspace = await createWorkspace({
+      ".env": "the secret\n",
+      "x/a.txt": "",
+      "b.txt": "other\n",
+    });
+    const odd = Buffer.concat([Buffer.from(join(workspace.root, "x/")), Buffer.from([0xff])]);
+    mkdirSync(odd);
+    for (const name of [".txt", "/notes.txt"])
+      linkSync(join(workspace.root, ".env"), Buffer.concat([odd, Buffer.from(name)]));
+    await using commands = commandTools(setting, workspace.root, {
+      allowlist: ["grep", "rg", "cat"],
+      powers: [],
+      denylist: ["**/.env"],
+    });
+    for (const line of ["grep -r secret .", "rg --hidden --no-ignore secret", "cat x/*.txt"])
+      expect(await commands.use("run_cmd", line).catch(String), line).not.toContain("the secret");
+    expect(await commands.use("run_cmd", "cat b.txt")).toContain("other");
+  },
+);
+
 const sandboxed = settings.filter(({ tier }) => tier !== "plain");
 
 test.each(sandboxed)(

@@ -7,9 +7,11 @@ const MANY = `
 import os, sys, time
 kind, count = sys.argv[1], int(sys.argv[2])
 def repository(at, settings):
-    os.makedirs(at + "/.git/objects"); os.makedirs(at + "/.git/refs")
-    open(at + "/.git/config", "w").write(settings)
-    open(at + "/.git/HEAD", "w").write("ref: refs/heads/main\\n")
+    try:
+        os.makedirs(at + "/.git/objects"); os.makedirs(at + "/.git/refs")
+        open(at + "/.git/config", "w").write(settings)
+        open(at + "/.git/HEAD", "w").write("ref: refs/heads/main\\n")
+    except FileNotFoundError: pass # It was renamed when it was half made.
 if kind == "files":
     for at in range(count): open("t/%d.code-workspace" % at, "w").close()
 if kind == "plain":

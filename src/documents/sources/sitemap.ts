@@ -8,7 +8,7 @@ export interface Sitemap {
   /** Whether the addresses are those of further sitemaps. */
   readonly isIndex: boolean;
   readonly addresses: readonly string[];
-  /** Whether it has more addresses than these, or ends before its end. */
+  /** Whether it has more addresses than these, or its last tag is missing. */
   readonly isCut: boolean;
 }
 
@@ -17,7 +17,7 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">",
 const decodeEntities = (text: string): string =>
   text.replace(/&(amp|lt|gt|quot|apos);/g, (whole, name: string) => ENTITIES[name] ?? whole);
 
-/** Behind it, comments and white space at most. */
+/** Only comments and white space may follow it. */
 const END = /<\/(?:\w{1,40}:)?(?:urlset|sitemapindex)\s*>|<(?:urlset|sitemapindex)(?:\s[^<>]{0,1000})?\/>/;
 const END_CHARS = 4096;
 
@@ -42,7 +42,7 @@ export const readSitemap = (bytes: Uint8Array, maxAddresses: number): Sitemap =>
   const text = textOf(bytes);
   const addresses: string[] = [];
   let at = 0;
-  // What is missing would be taken to be gone.
+  // Pages that a sitemap no longer names are taken to be gone, so it has to be complete.
   let isCut = !END.test(text.slice(-END_CHARS));
   for (;;) {
     const start = text.indexOf("<loc>", at);

@@ -146,6 +146,25 @@ const settle = async (
   stopIfAborted(signal);
 };
 
+/** From its first moment on it is listed, watched and ended like any other, however long its starter waits for output. */
+const register = async (
+  state: State,
+  call: ProcessCall,
+  owner: ProcessOwner,
+  signal: AbortSignal | undefined,
+): Promise<ManagedProcess> => {
+  stopIfAborted(signal);
+  const release = reserveStart(state.registry, owner.owner, state.settings());
+  try {
+    const made = await launch(state, call, owner, signal);
+    state.registry.all.set(made.id, made);
+    state.timer ??= setInterval(() => tick(state), TICK_MS).unref();
+    return made;
+  } finally {
+    release();
+  }
+};
+
 const start = async (
   state: State,
   call: ProcessCall,
@@ -153,24 +172,17 @@ const start = async (
   waitMs: number,
   signal: AbortSignal | undefined,
 ): Promise<ManagedProcess> => {
-  stopIfAborted(signal);
-  const release = reserveStart(state.registry, owner.owner, state.settings());
+  const made = await register(state, call, owner, signal);
   try {
-    const made = await launch(state, call, owner, signal);
-    try {
-      if (state.isClosed) throw new LlmcError("unavailable", "The server is ending.");
-      await settle(made, waitMs, signal);
-      if (made.failure !== undefined) throw made.failure;
-    } catch (thrown) {
-      // Nobody knows its id, so nobody could end it.
-      await made.end("its start was cancelled", 0);
-      throw thrown;
-    }
-    state.registry.all.set(made.id, made);
-    state.timer ??= setInterval(() => tick(state), TICK_MS).unref();
+    if (state.isClosed) throw new LlmcError("unavailable", "The server is ending.");
+    await settle(made, waitMs, signal);
+    if (made.failure !== undefined) throw made.failure;
     return made;
-  } finally {
-    release();
+  } catch (thrown) {
+    // The caller does not learn its id.
+    await made.end("its start was cancelled", 0);
+    state.registry.all.delete(made.id);
+    throw thrown;
   }
 };
 

@@ -4,6 +4,7 @@ import type { Located } from "../reach/located.ts";
 import { resolveLinks } from "../reach/path-rules.ts";
 import type { Reach } from "../reach/reach.ts";
 import { type FileFilter, nameArgs } from "./args.ts";
+import { findBelow } from "./check.ts";
 import type { IgnoredName, NameQuery } from "./contract.ts";
 import { createNameRanker } from "./rank-names.ts";
 import { createNameParser } from "./records.ts";
@@ -29,13 +30,16 @@ interface HiddenSearch {
   readonly filter: FileFilter;
   readonly root: Located;
   readonly refuseRead: Reach["refuseRead"];
+  /** Of a path below the root: whether the caller may see that it is there. */
+  readonly mayShow: (path: string) => boolean;
   /** Real path. */
   readonly workspace: string;
   readonly shown: (path: string) => string;
   readonly run: Pick<RipgrepRun, "rgPath" | "timeoutMs" | "signal">;
 }
 
-const findAll = async ({ query, filter, root, run }: HiddenSearch): Promise<ReadonlySet<string>> => {
+/** Only what the caller may see, and what is really there: the answer names it, whatever the rules about it say. */
+const findAll = async ({ query, filter, root, mayShow, run }: HiddenSearch): Promise<ReadonlySet<string>> => {
   const rank = createNameRanker(query.pattern);
   const found = new Set<string>();
   await runRipgrep({
@@ -45,10 +49,11 @@ const findAll = async ({ query, filter, root, run }: HiddenSearch): Promise<Read
     take: createNameParser((bytes) => {
       const path = bytes.toString("utf8", 2);
       if (found.size >= MAX_NAMES || path.includes("\uFFFD") || !filter.isMeant(path)) return;
-      if (rank(path)?.rank === "exact") found.add(path);
+      if (rank(path)?.rank === "exact" && mayShow(path)) found.add(path);
     }),
   });
-  return found;
+  const names = [...found].map((path) => Buffer.from(path));
+  return new Set([...findBelow(root, names)].map(String));
 };
 
 // What ripgrep says with --debug of everything that it leaves out. Both strings are written as in Rust.

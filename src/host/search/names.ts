@@ -99,13 +99,14 @@ export const searchNames = async (
     };
   }
 
+  const mayShow = (path: string): boolean => refuseRead(realPath(path), "name") === undefined;
   const exists = (raw: Buffer): boolean => findBelow(root, [raw]).has(raw);
   const run = { rgPath: await parts.rgPath(), timeoutMs: parts.timeoutMs(), signal };
   const unread = createUnread();
   const end = await runRipgrep({
     ...run,
     onUnread: (path) => {
-      if (refuseRead(realPath(path), "name") === undefined) unread.add(shown(path));
+      if (mayShow(path)) unread.add(shown(path));
     },
     args: nameArgs(query, filter, root.realPath),
     cwd: root.at,
@@ -125,7 +126,16 @@ export const searchNames = async (
     (first.total === 0 || isWholeName(query.pattern)) &&
     !first.sorted.some(({ rank }) => rank === "exact");
   const { hidden, ignored } = isMissing
-    ? await findHiddenNames({ query, filter, root, workspace: rules.workspace, refuseRead, shown, run })
+    ? await findHiddenNames({
+        query,
+        filter,
+        root,
+        workspace: rules.workspace,
+        refuseRead,
+        mayShow,
+        shown,
+        run,
+      })
     : NO_HIDDEN;
   for (const path of hidden) finds.offer(path, () => undefined);
   const { total, sorted } = hidden.length > 0 ? finds.finish() : first;
@@ -137,7 +147,7 @@ export const searchNames = async (
     page.map(({ bytes }) => bytes),
   );
   const paths = page
-    .filter(({ path, bytes }) => there.has(bytes) && refuseRead(realPath(path), "name") === undefined)
+    .filter(({ path, bytes }) => there.has(bytes) && mayShow(path))
     .map(({ path }) => shown(path));
   const handle =
     total > query.maxResults

@@ -26,7 +26,7 @@ export const createWaitingCalls = () => {
         },
       };
     },
-    /** Takes note of what a client sent, in case that it cancels a call. */
+    /** If a message cancels a call of its session that waits, the signal of that call fires. */
     notice: (principal: string, session: unknown, body: unknown): void => {
       if (session === undefined || !isRecord(body) || body["method"] !== "notifications/cancelled") return;
       const { params } = body;

@@ -79,7 +79,7 @@ export const remarksOn = (json: PolicyJson, id: string, actions: readonly Policy
           ]
         : []),
       ...(never === undefined ? [] : [never]),
-      // Of what permits a path outside the roots, nobody expects that it protects one inside.
+      // Nobody expects a policy that permits something to protect a file.
       ...(never === undefined && json.effect === "forbid" && FILES.test(JSON.stringify(json.resource))
         ? [
             "only paths outside the roots are decided on by policy: what may be reached inside is up to mcp.tools.allowed_roots and denylist_globs",

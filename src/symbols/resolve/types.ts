@@ -40,7 +40,6 @@ const directMembers = (table: Table, type: SymbolId, name: string): readonly Sym
   return [...own.map((index) => symbolId(file.id, index)), ...attached];
 };
 
-/** @param membersVia evaluates parents that are written as `module.Class`. */
 /** A constructor function, or an object that is not inside of a method of its own class. */
 const isObjectWithMethods = (file: FileRecord, index: number): boolean => {
   const kind = file.definitions[index]?.kind;
@@ -52,7 +51,11 @@ const isObjectWithMethods = (file: FileRecord, index: number): boolean => {
   return false;
 };
 
-/** Members and parents of types, and which type a name means. */
+/**
+ * Members and parents of types, and which type a name means.
+ *
+ * @param membersVia evaluates parents that are written as `module.Class`.
+ */
 export const createTypes = (table: Table, names: Names, membersVia: MembersVia) => {
   const basesOf = (type: SymbolId): readonly SymbolId[] => {
     const file = table.file(fileOf(type));

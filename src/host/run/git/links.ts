@@ -4,6 +4,7 @@ import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
 import { refusedRepository } from "../../git/files.ts";
 import { MISSING, obeyedRealPath } from "../../git/obeyed-files.ts";
+import { nameOf, systemPath } from "../../reach/byte-path.ts";
 import type { Reach } from "../../reach/reach.ts";
 
 /** Of a repository with many loose references; more are packed by git itself. */
@@ -14,9 +15,9 @@ const isNeverShown = (dir: string, name: string, top: string): boolean =>
   (dir === top && name === "hooks") ||
   (posix.basename(dir) === "objects" && (name === "pack" || /^[0-9a-f]{2}$/.test(name)));
 
-const listOwnFolder = (dir: string): readonly Dirent[] => {
+const listOwnFolder = (dir: string): readonly Dirent<Buffer>[] => {
   try {
-    return readdirSync(dir, { withFileTypes: true });
+    return readdirSync(systemPath(dir), { withFileTypes: true, encoding: "buffer" });
   } catch {
     throw refusedRepository(`${quoteForMessage(posix.basename(dir))} in its git directory cannot be read`);
   }
@@ -30,9 +31,10 @@ export const refuseBorrowedFiles = (dirs: readonly string[], { isWithheld }: Rea
   let entries = 0;
   const visit = (dir: string, top: string): void => {
     for (const entry of listOwnFolder(dir)) {
-      if (isNeverShown(dir, entry.name, top)) continue;
+      const name = nameOf(entry.name);
+      if (isNeverShown(dir, name, top)) continue;
       if (++entries > MAX_ENTRIES) throw refusedRepository("its git directory holds too many files to check");
-      const path = posix.join(dir, entry.name);
+      const path = posix.join(dir, name);
       if (entry.isDirectory()) visit(path, top);
       else if (entry.isSymbolicLink()) {
         const real = obeyedRealPath(path);
@@ -41,7 +43,7 @@ export const refuseBorrowedFiles = (dirs: readonly string[], { isWithheld }: Rea
         // The file itself is checked, not its name, because a branch may have any name.
       } else if (!entry.isFile())
         throw refusedRepository("its git directory holds what is neither file nor folder");
-      else if (isWithheld(top, lstatSync(path)))
+      else if (isWithheld(top, lstatSync(systemPath(path))))
         throw refusedRepository("its git directory holds a file that is withheld");
     }
   };

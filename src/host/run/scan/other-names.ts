@@ -1,9 +1,9 @@
 import { lstatSync, readdirSync, type Stats } from "node:fs";
-import { readdir } from "node:fs/promises";
 import { posix } from "node:path";
 import { isMissing, systemErrorCode } from "../../../base/system-error.ts";
 import { unreadable } from "../../git/obeyed-files.ts";
-import { systemPath } from "../../reach/byte-path.ts";
+import { nameOf, systemPath } from "../../reach/byte-path.ts";
+import { type Entry, entriesOf } from "./read-folder.ts";
 
 /** Maximum number of entries that are searched for other names of a file. */
 const MAX_ENTRIES = 100_000;
@@ -36,7 +36,7 @@ const GIT_DATA: ReadonlySet<string> = new Set(["objects", "refs", "logs", "lfs"]
 
 const listNames = (folder: string): readonly string[] => {
   try {
-    return readdirSync(systemPath(folder));
+    return readdirSync(systemPath(folder), { encoding: "buffer" }).map(nameOf);
   } catch (error) {
     if (isMissing(error)) return [];
     throw unreadable(folder.toWellFormed(), systemErrorCode(error) ?? "unknown", error);
@@ -58,6 +58,12 @@ export const filesOfManyNames = (tops: readonly string[]): readonly string[] => 
   return linked;
 };
 
+/** What cannot be looked into is not entered: no command reads it either. */
+const readable = async (folder: string): Promise<readonly Entry[]> => {
+  const entries = await entriesOf(folder);
+  return entries === undefined || entries === "closed" ? [] : entries;
+};
+
 /** Every file in the roots that is one of these. */
 const findNames = async (
   wanted: ReadonlySet<string>,
@@ -67,7 +73,7 @@ const findNames = async (
   const folders = [...roots];
   let entries = 0;
   for (const folder of folders)
-    for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    for (const entry of await readable(folder)) {
       if (++entries > MAX_ENTRIES) return found;
       const path = posix.join(folder, entry.name);
       if (entry.isDirectory() && entry.name !== ".git") folders.push(path);

@@ -10,6 +10,9 @@ const PROGRAM = join(import.meta.dirname, `orphan-guard-main${extname(import.met
 /** It takes some 40 MB and as many milliseconds to start: it waits a while for the next command. */
 const IDLE_MS = 30_000;
 
+/** Before one that was killed is replaced: what kills it may do so again. */
+const REPLACE_MS = 500;
+
 /** One line to the guard. */
 export interface GuardOrder {
   readonly pid: number;
@@ -37,6 +40,7 @@ export const createOrphanGuard = () => {
     });
     // Without it everything still works, except after a kill of the server.
     made.once("error", () => {});
+    made.once("exit", () => replace(made));
     made.stdin?.on("error", () => {});
     made.unref();
     (made.stdin as unknown as { unref?(): void } | null)?.unref?.();
@@ -45,6 +49,20 @@ export const createOrphanGuard = () => {
 
   const send = (order: GuardOrder): void => {
     child?.stdin?.write(`${JSON.stringify(order)}\n`);
+  };
+
+  const start = (): void => {
+    child = open();
+    for (const order of watched.values()) send(order);
+  };
+
+  /** Somebody has killed it: the machine, for memory, or a command without a sandbox. */
+  const replace = (ended: ChildProcess): void => {
+    if (child !== ended) return;
+    child = undefined;
+    setTimeout(() => {
+      if (child === undefined && watched.size > 0) start();
+    }, REPLACE_MS).unref();
   };
 
   const close = (): void => {
@@ -59,10 +77,9 @@ export const createOrphanGuard = () => {
       const key = tree.hasNamespace ? undefined : identify(tree.child.pid ?? 0);
       if (key === undefined) return;
       const order = { ...key, mark: tree.mark };
-      if (child !== undefined && child.exitCode !== null) child = undefined;
-      child ??= open();
       watched.set(tree, order);
-      send(order);
+      if (child === undefined) start();
+      else send(order);
     },
     forget: (tree: ProcessTree): void => {
       const order = watched.get(tree);
