@@ -46,7 +46,11 @@ describe("llmc kb, from the first command to the last: REQ-K1 REQ-K2 REQ-K7 REQ-
     expect((await kb("create", "hand")).code).not.toBe(0);
 
     // A dry run changes nothing; what cannot be parsed is named, and the rest goes in.
-    expect(await ok("add", "hand", guide, "--version", "1.0.0", "--dry-run")).toContain("+ guide/backup.md");
+    const dry = await ok("add", "hand", guide, "--version", "1.0.0", "--dry-run");
+    expect(dry).toContain("hand 1.0.0 (dry run): 4 added, 0 changed, 0 removed, 0 unchanged, 1 failed");
+    expect(dry).toContain("+ guide/backup.md");
+    expect(dry).toContain("! guide/broken.pdf: invalid_args");
+    expect(dry).not.toContain("+ guide/broken.pdf");
     expect(await ok("ls")).toContain("hand: empty");
     const added = await ok("add", "hand", guide, "notes", "--version", "1.0.0");
     expect(added).toContain("hand 1.0.0: 5 added, 0 changed, 0 removed, 0 unchanged, 1 failed");
