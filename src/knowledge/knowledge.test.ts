@@ -188,6 +188,11 @@ describe("ingestion: REQ-K1", () => {
       documents: 2,
       sources: ["docs"],
     });
+    sources["docs"] = { ...HANDBOOK, "broken.md": "?" };
+    await operator.sync("hand", { dryRun: false }, {});
+    expect((await operator.list())[0]?.generations[0]).toMatchObject({ documents: 2, failures: 1 });
+    expect(await operator.forget("hand", ["docs"], {})).toMatchObject({ version: "1.1.0", left: 0 });
+    expect((await operator.list())[0]?.generations[0]).toMatchObject({ documents: 0, failures: 0 });
     await expect(operator.promote("hand", "9.9.9", { force: false })).rejects.toMatchObject({
       message: "hand has no version 9.9.9.",
       hint: "It has 1.1.0, 1.0.0.",
