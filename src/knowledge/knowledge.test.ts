@@ -285,6 +285,37 @@ describe("questions: REQ-K3 REQ-K4 REQ-K5", () => {
     await engine.close();
   });
 
+  test("REQ-K3 an id that is none says so by itself, and the others are resolved", async () => {
+    const { engine, search } = await promoted();
+    const [hit] = await search("how long are backups kept");
+    const resolved = await engine.resolveCitations(["nonsense", hit?.chunk_id ?? ""], ALL);
+    expect(resolved).toEqual([
+      { title: "nonsense", error: '"nonsense" is not the id of a passage.' },
+      hit?.citation,
+    ]);
+    await expect(engine.resolveCitations(["nonsense"], ALL)).rejects.toMatchObject({
+      code: "invalid_args",
+      message: '"nonsense" is not the id of a passage.',
+    });
+    await engine.close();
+  });
+
+  test("REQ-K3 a range in a unit that the document does not have says which it has", async () => {
+    const { engine, search } = await promoted();
+    const [hit] = await search("how long are backups kept");
+    const read = async (range: string) => {
+      const { chunks, metadata } = await engine.getDocument({ doc_id: hit?.meta.doc_id ?? "", range }, ALL);
+      return { chunks: chunks.length, warnings: metadata.warnings };
+    };
+    const warnings = [
+      expect.stringMatching(/^nothing in that range: the document has lines 1-\d and passages #0-1$/),
+    ];
+    expect(await read("p3")).toEqual({ chunks: 0, warnings });
+    expect(await read("900-1000")).toEqual({ chunks: 0, warnings });
+    expect(await read("#0")).toEqual({ chunks: 1, warnings: [] });
+    await engine.close();
+  });
+
   test("an id that has gone says so by itself, and the others are resolved", async () => {
     const { engine, search } = await promoted();
     const [hit] = await search("how long are backups kept");
