@@ -116,11 +116,15 @@ describe("llmc kb, from the first command to the last: REQ-K1 REQ-K2 REQ-K7 REQ-
     expect(await ok("search", "hand", "how long is a backup kept", "-k", "1")).toContain("ninety");
     expect(await ok("rollback", "hand")).toContain("hand 1.0.0 is active again");
     expect(await ok("pin", "hand", "1.1.0")).toContain("pinned to 1.1.0");
-    expect(await ok("ls")).toMatch(/hand 1\.1\.0 \(pinned\).*\n.*hand 1\.0\.0 \(active\)/);
+    expect(await ok("ls")).toMatch(/^hand 1\.1\.0 \(pinned\).*\nhand 1\.0\.0 \(active\)/);
     expect(await ok("search", "hand", "how long is a backup kept", "-k", "1")).toContain("ninety");
     await ok("pin", "hand");
 
     // A pack under another name answers as the version that it was made of.
+    const nowhere = await kb("export", "hand", "missing/hand.kbpack", "--version", "1.1.0");
+    expect(nowhere.code).not.toBe(0);
+    expect(nowhere.err).toContain("missing/hand.kbpack cannot be written: there is no such folder.");
+    expect(nowhere.err).not.toContain("--root");
     await ok("export", "hand", "hand.kbpack", "--version", "1.1.0");
     expect(await ok("import", "hand.kbpack", "--name", "copy")).toContain("copy 1.1.0: 4 documents");
     await ok("promote", "copy", "--force");
