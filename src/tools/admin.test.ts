@@ -52,7 +52,7 @@ describe("REQ-T7: admin_get_status", () => {
           { name: "state_database", status: "ok", detail: expect.any(String) },
           { name: "policies", status: "ok", detail: "defaults" },
           { name: "memory", status: "ok", detail: expect.stringMatching(/MiB$/) },
-          { name: "the index", status: "ok", detail: "" },
+          { name: "index", status: "ok", detail: "" },
         ]),
       },
     });
