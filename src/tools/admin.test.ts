@@ -84,6 +84,18 @@ describe("REQ-O6: admin_get_metrics", () => {
     });
   });
 
+  it("names the metrics that there are where none begins like that", async () => {
+    const app = await openTestApp({ config: CONFIG, files: { "a.txt": "a" } });
+    await app.text("read_file", { path: "a.txt" });
+    expect(await askAgreed(app, "admin_get_metrics", { scope: "calls" })).toMatchObject({
+      kind: "error",
+      error: {
+        message: 'No metric of that time begins with "calls".',
+        hint: expect.stringMatching(/^There are: .*llmc_memory_bytes, .*llmc_calls_total(?!\{)/),
+      },
+    });
+  });
+
   it("refuses another range and a scope without end", async () => {
     const app = await openTestApp({ config: CONFIG });
     expect(await app.errorCode("admin_get_metrics", { timerange: "2h" })).toBe("VALIDATION_ERROR");
