@@ -13,3 +13,9 @@ export const isBelowOneOf = (path: string, folders: ReadonlySet<string>): boolea
 /** By component, on normal absolute paths. */
 export const isInside = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
+
+/** As messages name a path of the workspace: from there, and not by where that lies on the machine. */
+export const nameWithin = (workspace: string, path: string): string => {
+  if (path === workspace) return ".";
+  return workspace !== "/" && isInside(path, workspace) ? path.slice(workspace.length + 1) : path;
+};

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { pipeIo } from "../../test/command-line.ts";
 import { type KbOperator, progressBar, runKb } from "./kb-command.ts";
-import { renderCollections } from "./kb-render.ts";
+import { renderCollections, renderForgotten } from "./kb-render.ts";
 
 const REPORT = {
   collection: "hand",
@@ -67,6 +67,14 @@ test("REQ-K1: a source that a version will have is listed before it is promoted,
     { name: "hand", product: "", active: "1.0.0", pinned: undefined, generations, unreadable: 0 },
   ]);
   expect(listed.split("\n").slice(2)).toEqual(["  from docs", "  from more (1.1.0)"]);
+});
+
+test("REQ-K1: after the last source nothing is left to promote", () => {
+  const forgotten = { collection: "hand", version: "1.1.0", removed: ["a.md"], left: 1 };
+  expect(renderForgotten(forgotten)).toBe("hand 1.1.0: 1 document removed; next: llmc kb promote hand");
+  expect(renderForgotten({ ...forgotten, left: 0 })).toBe(
+    "hand 1.1.0: 1 document removed; none is left; next: llmc kb add hand SOURCE, or llmc kb rm hand",
+  );
 });
 
 describe("removing old versions: REQ-K2", () => {

@@ -5,9 +5,11 @@ import { bold, type Io } from "./io.ts";
 import type { KbCommand } from "./kb-actions.ts";
 import {
   type Collection,
+  type Forgotten,
   type Report,
   renderCollections,
   renderDrift,
+  renderForgotten,
   renderReport,
   renderScores,
   type Scores,
@@ -42,7 +44,7 @@ export interface KbOperator {
     name: string,
     sources: readonly string[],
     options: { readonly version?: string | undefined },
-  ): Promise<{ readonly collection: string; readonly version: string; readonly removed: readonly string[] }>;
+  ): Promise<Forgotten>;
   promote(
     name: string,
     version: string | undefined,
@@ -141,11 +143,8 @@ const answerOf = async (
       return { text: renderReport(report), data: report, report };
     }
     case "forget": {
-      const { collection, version, removed } = await operator.forget(command.name, command.sources, command);
-      return {
-        text: `${collection} ${version}: ${plural(removed.length, "document")} removed; next: llmc kb promote ${collection}`,
-        data: { collection, version, removed },
-      };
+      const forgotten = await operator.forget(command.name, command.sources, command);
+      return { text: renderForgotten(forgotten), data: forgotten };
     }
     case "promote": {
       const { version, before, evaluation, reachedBy } = await operator.promote(
@@ -233,7 +232,8 @@ export const runKb = async (
     const { text, data, report } = await answerOf(command, operator, { signal, onProgress });
     if (io.canRedraw) io.redraw("");
     if (json) io.data(`${JSON.stringify(data)}\n`);
-    else io.out(`${bold("kb", io.hasColours)} ${text}\n`);
+    // The lines of a list begin alike.
+    else io.out(command.do === "ls" ? `${text}\n` : `${bold("kb", io.hasColours)} ${text}\n`);
     if (report !== undefined) checkRead(report);
   } catch (thrown) {
     if (io.canRedraw) io.redraw("");

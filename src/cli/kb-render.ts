@@ -77,6 +77,22 @@ export const renderReport = (report: Report): string => {
   ].join("\n");
 };
 
+export interface Forgotten {
+  readonly collection: string;
+  readonly version: string;
+  readonly removed: readonly string[];
+  /** Documents that are left. */
+  readonly left: number;
+}
+
+export const renderForgotten = ({ collection, version, removed, left }: Forgotten): string => {
+  const next =
+    left === 0
+      ? `none is left; next: llmc kb add ${collection} SOURCE, or llmc kb rm ${collection}`
+      : `next: llmc kb promote ${collection}`;
+  return `${collection} ${version}: ${plural(removed.length, "document")} removed; ${next}`;
+};
+
 export const renderScores = ({
   questions,
   recall,

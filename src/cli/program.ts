@@ -91,10 +91,17 @@ const addTrustCommands: AddCommands = (program, actions) => {
 
 const addConfigCommands: AddCommands = (program, actions) => {
   const config = program.command("config").description("show, check or explain the configuration");
-  withCommon(config.command("show", { isDefault: true }).description("print the effective configuration"))
+  withCommon(
+    config
+      .command("show", { isDefault: true })
+      .description("print the effective configuration, or explain one key or table of it")
+      .argument("[key]"),
+  )
     .option("--origin", "show where each value comes from")
     .option("--json", "as JSON")
-    .action((options) => actions.showConfig(options));
+    .action((key, options) =>
+      key === undefined ? actions.showConfig(options) : actions.explainConfig(key, options),
+    );
   withCommon(
     config.command("validate").alias("check").description("check the file, the environment and the flags"),
   )

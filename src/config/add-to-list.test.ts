@@ -9,6 +9,21 @@ const listOf = (text: string): unknown =>
   (parse(text) as { mcp: { tools: { list: unknown } } }).mcp.tools.list;
 
 describe("adding to a list of a TOML file", () => {
+  test("several entries share lines where those that are there do", () => {
+    const text = "[mcp.tools]\nlist = [\n  'a', 'b',\n  'c',\n]\n";
+    expect(add(text, ["npm", "jq"])).toBe(
+      "[mcp.tools]\nlist = [\n  'a', 'b',\n  'c',\n  \"npm\", \"jq\",\n]\n",
+    );
+    const many = Array.from({ length: 40 }, (_, i) => `program-${i}`);
+    const added = add(text, many);
+    expect(listOf(added)).toEqual(["a", "b", "c", ...many]);
+    for (const line of added.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+    expect(added.split("\n").length).toBeLessThan(20);
+    expect(add("[mcp.tools]\nlist = [\n  'a',\n  'b',\n]\n", ["npm", "jq"])).toContain(
+      '  "npm",\n  "jq",\n]',
+    );
+  });
+
   test.each([
     ["an empty file", "", '[mcp.tools]\nlist = ["ls", "npm"]\n'],
     [

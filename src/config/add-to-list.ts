@@ -34,6 +34,23 @@ const lineEnd = (text: string, from: number): number => {
 const insert = (text: string, at: number, added: string): string =>
   text.slice(0, at) + added + text.slice(at);
 
+/** Whether entries share lines, as those do that are written by `assignment`. */
+const isWrapped = ({ elements }: AST.TOMLArray): boolean =>
+  elements.some((one, at) => one.loc.start.line === elements[at - 1]?.loc.start.line);
+
+const MAX_LINE_CHARS = 100;
+
+/** Entries in lines without their last commas. */
+const wrapped = (values: readonly string[], indent: string): readonly string[] => {
+  const rows: string[] = [];
+  for (const value of values) {
+    const row = rows.at(-1);
+    if (row === undefined || indent.length + row.length + value.length + 3 > MAX_LINE_CHARS) rows.push(value);
+    else rows[rows.length - 1] = `${row}, ${value}`;
+  }
+  return rows;
+};
+
 /** Behind the last entry: on lines of their own where that has one, comments stay with what they are about. */
 const intoArray = (text: string, array: AST.TOMLArray, items: readonly string[], eol: string): string => {
   const values = items.map((item) => tomlInline(item));
@@ -46,9 +63,8 @@ const intoArray = (text: string, array: AST.TOMLArray, items: readonly string[],
   const start = text.lastIndexOf("\n", last.range[0]) + 1;
   const indent = /^[ \t]*/.exec(text.slice(start))?.[0] ?? "";
   const hasComma = /^[ \t]*,/.test(rest);
-  const lines = values.map(
-    (value, at) => `${eol}${indent}${value}${hasComma || at < values.length - 1 ? "," : ""}`,
-  );
+  const rows = isWrapped(array) ? wrapped(values, indent) : values;
+  const lines = rows.map((row, at) => `${eol}${indent}${row}${hasComma || at < rows.length - 1 ? "," : ""}`);
   return insert(insert(text, end + rest.length, lines.join("")), end, hasComma ? "" : ",");
 };
 

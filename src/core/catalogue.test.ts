@@ -153,7 +153,7 @@ describe("tools are loaded when they are listed or called", () => {
     expect(await call("other_second")).toMatchObject({ kind: "ok", structured: { data: "second" } });
     expect(await call("thrid")).toMatchObject({
       kind: "error",
-      error: { code: "unknown_tool", message: 'There is no tool "thrid" in classic mode.' },
+      error: { code: "unknown_tool", message: 'There is no tool "thrid".' },
     });
   });
 

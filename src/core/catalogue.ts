@@ -87,11 +87,9 @@ export const createCatalogue = async (
       if (tool !== undefined) return tool;
       if (unlisted.has(canonical)) throw refuseUnlisted(canonical, settings);
       const close = nearest(canonical, byName.keys());
-      throw new LlmcError(
-        "unknown_tool",
-        `There is no tool ${quoteForMessage(name)} in ${settings.mode} mode.`,
-        { hint: hintFor(close, untrusted) },
-      );
+      throw new LlmcError("unknown_tool", `There is no tool ${quoteForMessage(name)}.`, {
+        hint: hintFor(close, untrusted),
+      });
     },
   };
 };

@@ -3,6 +3,7 @@ import { LlmcError, toLlmcError } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
 import { parseGuarded } from "../base/json-guard.ts";
 import { baseName } from "../base/paths.ts";
+import { nearest } from "../base/text.ts";
 import { hasArgumentRules } from "../policy/commands.ts";
 import { commandMeta, metaOf, renderCommand, shownOf } from "../tools/command-result.ts";
 import { defineTool, type Tool } from "../tools/tool.ts";
@@ -114,6 +115,22 @@ const expand = (template: string, inputs: Readonly<Record<string, unknown>>): re
   return [template.replaceAll(PLACEHOLDER, (_all, name: string) => textOf(inputs[name]))];
 };
 
+/** What stands for nothing would leave out its argument without a word. */
+const checkPlaceholders = ({ arguments: templates = [], input }: Description): void => {
+  const { properties, additionalProperties = false, patternProperties } = input;
+  if (additionalProperties !== false || patternProperties !== undefined) return;
+  const known = isRecord(properties) ? Object.keys(properties) : [];
+  const names = templates.flatMap((template) =>
+    [...template.matchAll(PLACEHOLDER)].map(([, name = ""]) => name),
+  );
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const near = nearest(unknown, known);
+  throw new Error(
+    `its arguments name an input that there is not: {${unknown}}${near === undefined ? "" : ` (did you mean {${near}}?)`}`,
+  );
+};
+
 const argumentsOf = ({ arguments: templates }: Description, inputs: unknown): readonly string[] => {
   const given = isRecord(inputs) ? inputs : {};
   const args = templates?.flatMap((template) => expand(template, given)) ?? [JSON.stringify(given)];
@@ -135,6 +152,7 @@ const toTool = (
   check: ExecutableSource["check"],
   jsonSchema: ModuleKit["jsonSchema"],
 ): Tool => {
+  checkPlaceholders(described);
   const name =
     described.name ??
     baseName(path)

@@ -17,6 +17,12 @@ describe("REQ-I11: the health of the server", () => {
     expect(checks[0]).toMatchObject({ name: "disk", status: "failed", detail: "No answer within 80 ms." });
   });
 
+  it("names backends as it names everything else", async () => {
+    const breakers = () => ({ "the search program": "open", "knowledge bases": "closed" }) as const;
+    const { checks } = await createHealth({ probes: [], load: () => IDLE, breakers, now: () => 0 })();
+    expect(checks.map(({ name }) => name)).toEqual(["limits", "search_program", "knowledge_bases"]);
+  });
+
   it("is worse while calls wait", async () => {
     expect(await healthOf([])).toMatchObject({ status: "healthy" });
     expect(await healthOf([], { running: 10, waiting: 3, maxRunning: 10 })).toMatchObject({

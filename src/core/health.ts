@@ -49,10 +49,13 @@ const probe = async ({ name, check }: HealthProbe): Promise<HealthCheck> => {
   }
 };
 
+/** Backends are named in words, for messages; checks by one word each. */
+const checkName = (backend: string): string => backend.replace(/^the /, "").replaceAll(" ", "_");
+
 /** A backend that fails is no reason to send clients elsewhere: everything else works. */
 const breakerChecks = (breakers: Readonly<Record<string, BreakerState>>): readonly HealthCheck[] =>
-  Object.entries(breakers).map(([name, state]) => ({
-    name,
+  Object.entries(breakers).map(([backend, state]) => ({
+    name: checkName(backend),
     status: state === "closed" ? "ok" : "degraded",
     detail: state === "closed" ? "" : `circuit breaker ${state}`,
   }));

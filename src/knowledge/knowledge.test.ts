@@ -188,6 +188,11 @@ describe("ingestion: REQ-K1", () => {
       documents: 2,
       sources: ["docs"],
     });
+    sources["docs"] = { ...HANDBOOK, "broken.md": "?" };
+    await operator.sync("hand", { dryRun: false }, {});
+    expect((await operator.list())[0]?.generations[0]).toMatchObject({ documents: 2, failures: 1 });
+    expect(await operator.forget("hand", ["docs"], {})).toMatchObject({ version: "1.1.0", left: 0 });
+    expect((await operator.list())[0]?.generations[0]).toMatchObject({ documents: 0, failures: 0 });
     await expect(operator.promote("hand", "9.9.9", { force: false })).rejects.toMatchObject({
       message: "hand has no version 9.9.9.",
       hint: "It has 1.1.0, 1.0.0.",
@@ -277,6 +282,37 @@ describe("questions: REQ-K3 REQ-K4 REQ-K5", () => {
     const other = await engine.answer({ query: "Who painted the ceiling of the Sistine Chapel?" }, CALL);
     expect(other).toMatchObject({ text: "Not in this knowledge base.", citations: [] });
     expect(other.confidence).toBeLessThan(0.5);
+    await engine.close();
+  });
+
+  test("REQ-K3 an id that is none says so by itself, and the others are resolved", async () => {
+    const { engine, search } = await promoted();
+    const [hit] = await search("how long are backups kept");
+    const resolved = await engine.resolveCitations(["nonsense", hit?.chunk_id ?? ""], ALL);
+    expect(resolved).toEqual([
+      { title: "nonsense", error: '"nonsense" is not the id of a passage.' },
+      hit?.citation,
+    ]);
+    await expect(engine.resolveCitations(["nonsense"], ALL)).rejects.toMatchObject({
+      code: "invalid_args",
+      message: '"nonsense" is not the id of a passage.',
+    });
+    await engine.close();
+  });
+
+  test("REQ-K3 a range in a unit that the document does not have says which it has", async () => {
+    const { engine, search } = await promoted();
+    const [hit] = await search("how long are backups kept");
+    const read = async (range: string) => {
+      const { chunks, metadata } = await engine.getDocument({ doc_id: hit?.meta.doc_id ?? "", range }, ALL);
+      return { chunks: chunks.length, warnings: metadata.warnings };
+    };
+    const warnings = [
+      expect.stringMatching(/^nothing in that range: the document has lines 1-\d and passages #0-1$/),
+    ];
+    expect(await read("p3")).toEqual({ chunks: 0, warnings });
+    expect(await read("900-1000")).toEqual({ chunks: 0, warnings });
+    expect(await read("#0")).toEqual({ chunks: 1, warnings: [] });
     await engine.close();
   });
 

@@ -24,6 +24,21 @@ const rangeOf = (range: string): PassageRange => {
 /** A document or range is returned up to this; the rest is read by ranges of passages. */
 const MAX_CHARS = 60_000;
 
+/** By what a document can be asked for: `pages p1-12 and passages #0-30`. */
+const rangesOf = async (store: Store, generation: number, key: string, chunks: number): Promise<string> => {
+  const at = async (ordinal: number) =>
+    (await store.readPart(generation, key, { unit: "ordinal", first: ordinal, last: ordinal }, 1))
+      ?.passages[0];
+  const [first, last] = [await at(0), await at(chunks - 1)];
+  return [
+    ...(first?.page === undefined ? [] : [`pages p${first.page}-${last?.page ?? first.page}`]),
+    ...(first?.startLine === undefined
+      ? []
+      : [`lines ${first.startLine}-${last?.endLine ?? first.startLine}`]),
+    `passages #0-${chunks - 1}`,
+  ].join(" and ");
+};
+
 const toDocumentAnswer = (
   { document, chunks, wanted, passages }: DocumentPart,
   generation: Generation,
@@ -69,5 +84,8 @@ export const getDocument = async (
     throw new LlmcError("resource_not_found", "The document has no text.", {
       hint: "Its file may be empty.",
     });
-  return toDocumentAnswer(part, generation);
+  const answer = toDocumentAnswer(part, generation);
+  if (part.passages.length > 0) return answer;
+  const note = `nothing in that range: the document has ${await rangesOf(store, generation.id, key, part.chunks)}`;
+  return { ...answer, metadata: { ...answer.metadata, warnings: [...answer.metadata.warnings, note] } };
 };

@@ -1,4 +1,4 @@
-import { LlmcError } from "../base/error.ts";
+import { LlmcError, toLlmcError } from "../base/error.ts";
 import { checkCollection, type KnowledgeCaller } from "./api/caller.ts";
 import type { ResolvedCitation } from "./api/contract.ts";
 import { type ChunkId, parseChunkId } from "./api/ids.ts";
@@ -40,15 +40,23 @@ const resolveVersion = async (
   }
 };
 
-/** In the order of the ids. The store is queried once for each version. */
+/** In the order of the ids, each of which may have an error of its own; where there is only one, the call has it. The store is queried once for each version. */
 export const resolveCitations = async (
   parts: { readonly catalogue: Catalogue; readonly store: Store },
   chunkIds: readonly string[],
   caller: KnowledgeCaller,
 ): Promise<readonly ResolvedCitation[]> => {
-  const asked = chunkIds.map((text, at): Asked => ({ id: parseChunkId(text), text, at }));
-  for (const name of new Set(asked.map(({ id }) => id.collection))) checkCollection(caller, name);
   const resolved: ResolvedCitation[] = [];
+  const asked = chunkIds.flatMap((text, at): readonly Asked[] => {
+    try {
+      return [{ id: parseChunkId(text), text, at }];
+    } catch (thrown) {
+      if (chunkIds.length === 1) throw thrown;
+      resolved[at] = { title: text, error: toLlmcError(thrown).message };
+      return [];
+    }
+  });
+  for (const name of new Set(asked.map(({ id }) => id.collection))) checkCollection(caller, name);
   for (const group of Map.groupBy(asked, ({ id }) => `${id.collection}@${id.version}`).values()) {
     const [one] = group;
     if (one === undefined) continue;

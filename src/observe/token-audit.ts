@@ -3,10 +3,10 @@ import type { CountTokens } from "../base/tokens.ts";
 import type { CallRecord, CallTexts } from "./records.ts";
 
 interface AuditDisk {
-  appendText(path: string, text: string): Promise<void>;
-  exists(path: string): Promise<boolean>;
-  readText(path: string): Promise<string | undefined>;
-  writeText(path: string, text: string, mode?: number): Promise<void>;
+  /** `header` comes first where the file is empty. */
+  appendText(path: string, text: string, header: string): Promise<void>;
+  /** Loses nothing that other servers add meanwhile. */
+  rewrite(path: string, change: (text: string) => string): Promise<void>;
 }
 
 interface AuditParts {
@@ -59,9 +59,7 @@ export const createTokenAudit = ({ tokenCounter, disk, path, today, onCounted, o
       record.errorCode ?? "",
       record.budgetProfile,
     ].map(cell);
-    const file = path();
-    const isNew = !(await disk.exists(file));
-    await disk.appendText(file, `${isNew ? `${AUDIT_HEADER}\n` : ""}${line.join(",")}\n`);
+    await disk.appendText(path(), `${line.join(",")}\n`, `${AUDIT_HEADER}\n`);
   };
 
   return {
@@ -75,12 +73,12 @@ export const createTokenAudit = ({ tokenCounter, disk, path, today, onCounted, o
     prune: (retentionDays: number): Promise<void> => {
       enqueue(async () => {
         if (retentionDays === 0) return;
-        const text = await disk.readText(path());
-        if (text === undefined) return;
         const oldest = new Date(today().getTime() - retentionDays * DAY_MS).toISOString();
-        const [header = AUDIT_HEADER, ...lines] = text.split("\n");
-        const kept = lines.filter((line) => line !== "" && line >= oldest);
-        await disk.writeText(path(), [header, ...kept, ""].join("\n"), 0o600);
+        await disk.rewrite(path(), (text) => {
+          const [header = AUDIT_HEADER, ...lines] = text.split("\n");
+          const kept = lines.filter((line) => line !== "" && line >= oldest);
+          return [header, ...kept, ""].join("\n");
+        });
       });
       return last;
     },

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { LlmcError } from "../base/error.ts";
+import { quoteForMessage } from "../base/text.ts";
 import { defineTool } from "./tool.ts";
 
 const histogram = z.object({
@@ -10,6 +12,15 @@ const histogram = z.object({
 });
 
 const MINUTES = { "15m": 15, "1h": 60, "24h": 24 * 60 } as const;
+
+/** Without their labels. */
+const namesOf = (groups: object): readonly string[] => [
+  ...new Set(
+    Object.values(groups).flatMap((group: object) =>
+      Object.keys(group).map((name) => name.replace(/\{.*$/s, "")),
+    ),
+  ),
+];
 
 export const adminGetMetrics = defineTool({
   name: "admin_get_metrics",
@@ -27,6 +38,11 @@ export const adminGetMetrics = defineTool({
   }),
   run: async ({ scope = "", timerange }, { server }) => {
     const { metrics, histograms, counters } = server.metricsOver(MINUTES[timerange], scope);
+    const all = (): ReturnType<typeof server.metricsOver> => server.metricsOver(MINUTES[timerange], "");
+    if (scope !== "" && namesOf({ metrics, histograms, counters }).length === 0)
+      throw new LlmcError("invalid_args", `No metric of that time begins with ${quoteForMessage(scope)}.`, {
+        hint: `There are: ${namesOf(all()).join(", ")}.`,
+      });
     return { metrics: { ...metrics }, histograms: { ...histograms }, counters: { ...counters } };
   },
   render: (output) => JSON.stringify(output),

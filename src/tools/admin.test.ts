@@ -52,7 +52,7 @@ describe("REQ-T7: admin_get_status", () => {
           { name: "state_database", status: "ok", detail: expect.any(String) },
           { name: "policies", status: "ok", detail: "defaults" },
           { name: "memory", status: "ok", detail: expect.stringMatching(/MiB$/) },
-          { name: "the index", status: "ok", detail: "" },
+          { name: "index", status: "ok", detail: "" },
         ]),
       },
     });
@@ -80,6 +80,18 @@ describe("REQ-O6: admin_get_metrics", () => {
       structured: {
         metrics: { llmc_memory_bytes: expect.any(Number), llmc_cpu_seconds: expect.any(Number) },
         histograms: { 'llmc_call_duration_seconds{tool="read_file"}': { count: 2 } },
+      },
+    });
+  });
+
+  it("names the metrics that there are where none begins like that", async () => {
+    const app = await openTestApp({ config: CONFIG, files: { "a.txt": "a" } });
+    await app.text("read_file", { path: "a.txt" });
+    expect(await askAgreed(app, "admin_get_metrics", { scope: "calls" })).toMatchObject({
+      kind: "error",
+      error: {
+        message: 'No metric of that time begins with "calls".',
+        hint: expect.stringMatching(/^There are: .*llmc_memory_bytes, .*llmc_calls_total(?!\{)/),
       },
     });
   });

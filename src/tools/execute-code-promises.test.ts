@@ -31,6 +31,20 @@ describe("REQ-T5 no outcome of a program is lost", () => {
     expect(await run(language, code)).toMatchObject({ result: "one\n" });
   });
 
+  test.each([
+    ["x = tools.read_file(path='a.txt')\nprint(x)", true],
+    ["[[tools.read_file(path='a.txt')]]", true],
+    ["print(await tools.read_file(path='a.txt'))", false],
+    ["print('<PyodideFuture pending cb=[]>')", false],
+  ])(
+    "a call that is shown without its result says that it has to be awaited: %s: %s",
+    async (code, hasHint) => {
+      const text = await app().text("execute_code", { language: "python", code });
+      if (hasHint) expect(text).toContain("[A tool call has to be awaited: `await tools.NAME(...)`.]");
+      else expect(text).not.toContain("has to be awaited");
+    },
+  );
+
   test("so are the promises in a list", async () => {
     const code = "['a.txt', 'b.txt'].map(async (path) => (await tools.read_file({ path })).data)";
     expect(await run("javascript", code)).toMatchObject({ result: ["one\n", "two\n"] });

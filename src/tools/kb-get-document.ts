@@ -46,6 +46,6 @@ export const kbGetDocument = defineTool({
     [
       renderCitation({ title, anchor: uri, license, version }),
       ...warnings.map((warning) => `note: ${quoteName(warning)}`),
-      ...(chunks.length === 0 ? ["nothing in that range"] : chunks.map(({ text }) => quoteLines(text))),
+      ...chunks.map(({ text }) => quoteLines(text)),
     ].join("\n\n"),
 });

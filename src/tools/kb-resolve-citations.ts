@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { quoteName } from "../base/quote-document.ts";
 import { citationShape, definedOf, renderCitation } from "./kb-shape.ts";
 import { defineTool } from "./tool.ts";
 
@@ -21,7 +22,7 @@ export const kbResolveCitations = defineTool({
   render: ({ citations }) =>
     citations
       .map(({ error, ...citation }) =>
-        error === undefined ? renderCitation(citation) : `${citation.title}: ${error}`,
+        error === undefined ? renderCitation(citation) : `${quoteName(citation.title)}: ${error}`,
       )
       .join("\n"),
 });

@@ -19,6 +19,13 @@ const NOT_AWAITED = "A tool call has to be awaited: `await tools.NAME(...)`.";
 /** What a call returns before it is awaited, as messages of Python name it. */
 const FUTURE = /\b(?:PyodideFuture|Future|Task|coroutine)\b/;
 
+/** How Python shows a call that is not awaited. */
+const SHOWN_FUTURE = /<(?:PyodideFuture|PyodideTask|Future|Task) (?:pending|finished)\b|<coroutine object /;
+
+/** What to tell whoever printed calls instead of their results. */
+export const futureHint = (shown: string): string | undefined =>
+  SHOWN_FUTURE.test(shown) ? NOT_AWAITED : undefined;
+
 const UNDEFINED =
   "Is the tool call awaited, and has its result this field? Results of linux_*, kb_* and admin_* have no `data`; the stubs in .llmc/stubs declare all.";
 

@@ -182,6 +182,19 @@ describe("run_cmd", () => {
     expect(readFileSync(join(allowed.root, "out.txt"), "utf8")).toBe("a\nb\n");
   });
 
+  test("REQ-D2: what is not there is named as it lies in the workspace, not on the machine", async () => {
+    const app = await openTestApp({ files: { "src/a.txt": "a\n" } });
+    const messageFor = async (args: object): Promise<unknown> => {
+      const result = await app.ask("run_cmd", args);
+      return result.kind === "error" ? result.error.message : result.kind;
+    };
+    expect(await messageFor({ command: "ls", cwd: "nope" })).toBe('There is nothing at "nope".');
+    expect(await messageFor({ command: "cat < nope.txt", cwd: "src" })).toBe(
+      'There is nothing at "src/nope.txt".',
+    );
+    expect(await app.text("run_cmd", { command: "cat < a.txt", cwd: "src" })).toContain("a");
+  });
+
   test("REQ-X2: enable_run_cmd = false removes and refuses it", async () => {
     const app = await openTestApp({ overrides: { "mcp.tools.enable_run_cmd": "false" } });
     expect(app.core.listTools().map(({ name }) => name)).not.toContain("run_cmd");

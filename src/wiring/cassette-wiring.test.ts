@@ -89,7 +89,9 @@ test("REQ-L8: a cassette that does not exist is said to be that, with the way to
   });
   const refused = await stand.query({ task: "t", context: "text" });
   if (refused.kind !== "error") throw new Error("it was replayed");
-  const { message, hint, cause } = refused.error;
+  const { code, message, hint, cause } = refused.error;
+  // Anything else that is no refusal is logged as an error, above the message.
+  expect(code).toBe("file_not_found");
   expect(message).toBe('There is no cassette "none.json".');
   expect(hint).toContain("llmc rlm query --record");
   // The command line shows what has a cause of the system as a failure of that, with another way out.

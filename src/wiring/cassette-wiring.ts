@@ -59,8 +59,10 @@ const readOrBegin = (file: string): Promise<Cassette> =>
 const readRecorded = (file: string): Promise<Cassette> =>
   readCassette(file).catch((thrown: unknown) => {
     if (!isMissing(thrown)) throw thrown;
-    throw new LlmcError("config_invalid", `There is no cassette ${quoteForMessage(basename(file))}.`, {
+    // A refusal, which nobody has to look into: to a call, a wrong configuration is a fault of the server.
+    throw new LlmcError("file_not_found", `There is no cassette ${quoteForMessage(basename(file))}.`, {
       hint: "Record one first: llmc rlm query --record FILE, or mcp.rlm.cassette.",
+      retryable: false,
     });
   });
 

@@ -216,7 +216,10 @@ export const explain = async (
 
 /** What a case leaves out is as it usually is. */
 const subjectOf = async (app: App, { name, action: named, resource }: PolicyCase): Promise<Subject> => {
-  const action = await findAction(app, named);
+  const action = await findAction(app, named).catch((thrown: unknown) => {
+    const { code, message, hint } = toLlmcError(thrown);
+    throw new LlmcError(code, `${name}: ${message}`, hint === undefined ? {} : { hint });
+  });
   if (resource === undefined) return wholeSubject(action, basename(app.root));
   const { type } = resource;
   if (!action.about.includes(type)) {

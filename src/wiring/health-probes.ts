@@ -2,6 +2,7 @@ import type { Server } from "node:net";
 import type { Caches } from "../base/caches.ts";
 import type { BreakerState } from "../base/circuit-breaker.ts";
 import { LlmcError } from "../base/error.ts";
+import { plural } from "../base/text.ts";
 import type { Core } from "../core/core.ts";
 import type { HealthProbe } from "../core/health.ts";
 import { processFigures } from "../host/os/process-figures.ts";
@@ -127,7 +128,7 @@ export const healthProbes = ({
       name: "caches",
       check: async () => {
         const { entries, bytes } = caches.stats();
-        const detail = `${entries} entries, ${Math.ceil(bytes / MIB)} of ${Math.round(maxCacheBytes() / MIB)} MiB`;
+        const detail = `${plural(entries, "entry", "entries")}, ${Math.ceil(bytes / MIB)} of ${Math.round(maxCacheBytes() / MIB)} MiB`;
         return bytes > maxCacheBytes() ? { degraded: detail } : detail;
       },
     },

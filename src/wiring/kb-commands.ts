@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { basename, relative, resolve } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import { isInside } from "../base/paths.ts";
+import { isMissing, systemErrorCode } from "../base/system-error.ts";
 import type { KbFlags } from "../cli/actions.ts";
 import type { KbCommand } from "../cli/kb-actions.ts";
 import { type KbOperator, runKb } from "../cli/kb-command.ts";
@@ -46,6 +47,22 @@ const readFileFor = async (cwd: string, file: string, maxBytes: number): Promise
     return await readOwnFileSoon(resolve(cwd, file), { maxBytes });
   } catch (cause) {
     throw new LlmcError("invalid_args", `${file} cannot be read.`, { cause });
+  }
+};
+
+/** The folder has to be there: a mistyped one would be made somewhere. */
+const writeFileFor = async (cwd: string, file: string, content: string | Uint8Array): Promise<void> => {
+  try {
+    await replaceFile(resolve(cwd, file), content, 0o644);
+  } catch (cause) {
+    const code = systemErrorCode(cause);
+    if (code === undefined) throw cause;
+    if (isMissing(cause))
+      throw new LlmcError("invalid_args", `${file} cannot be written: there is no such folder.`, {
+        hint: "Make the folder first, or name a file in another one.",
+        cause,
+      });
+    throw new LlmcError("permission_denied", `${file} cannot be written (${code}).`, { cause });
   }
 };
 
@@ -143,13 +160,13 @@ const openOperator = async (app: App, cwd: string): Promise<KbOperator & AsyncDi
       const evaluation = await operator.evaluate(name, version, set, signal);
       if (report !== undefined) {
         const { renderEvaluation } = await import("../knowledge/evaluate/evaluation-page.ts");
-        await replaceFile(resolve(cwd, report), renderEvaluation(name, evaluation), 0o644);
+        await writeFileFor(cwd, report, renderEvaluation(name, evaluation));
       }
       return evaluation;
     },
     exportTo: async (name, version, file, signal) => {
       const bytes = await operator.exportPack(name, version, signal);
-      await replaceFile(resolve(cwd, file), bytes, 0o644);
+      await writeFileFor(cwd, file, bytes);
       return bytes.byteLength;
     },
     importFrom: async (file, name, signal) =>

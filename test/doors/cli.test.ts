@@ -233,6 +233,9 @@ describe("the command line", () => {
       "LLMC_MCP_TOOLS_ALLOWED_ROOTS",
     );
     expect((await llmc(root, ["config", "explain", "mcp.tols"])).code).toBe(2);
+    const explained = await llmc(root, ["config", "explain", "mcp.mode"]);
+    expect(await llmc(root, ["config", "show", "mcp.mode"])).toEqual(explained);
+    expect(await llmc(root, ["config", "mcp.mode"])).toEqual(explained);
   });
 
   test("REQ-C2 REQ-C3: flags over variables over the file, and show says so", async () => {

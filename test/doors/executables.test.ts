@@ -121,14 +121,25 @@ describe("REQ-T13 REQ-X9: scripts of a folder become tools", () => {
     const text = { type: "string" };
     const described = {
       description: "Show the arguments.",
-      input: { properties: { constructor: text, toString: text, path: text }, required: ["path"] },
-      arguments: ["--a={constructor}", "{toString}", "--b={__proto__}", "{path}"],
+      input: {
+        properties: { constructor: text, toString: text, valueOf: text, path: text },
+        required: ["path"],
+      },
+      arguments: ["--a={constructor}", "{toString}", "--b={valueOf}", "{path}"],
     };
     const app = await open({ "scripts/show.sh": ECHO, "scripts/show.sh.json": JSON.stringify(described) });
     expect(await app.text("show", { path: "p" })).toBe("<p>");
     expect(await app.text("show", { path: "p", constructor: "c", toString: "t" })).toBe("<--a=c><t><p>");
     expect(await app.errorCode("show", { path: "p", constructor: 1 })).toBe("invalid_args");
     expect(await app.errorCode("show", {})).toBe("invalid_args");
+  });
+
+  test("an input beyond the described ones stands where a placeholder names it, if the schema lets it in", async () => {
+    const input = { additionalProperties: { type: "string" } };
+    const described = { description: "Show the arguments.", input, arguments: ["--a={any}"] };
+    const app = await open({ "scripts/show.sh": ECHO, "scripts/show.sh.json": JSON.stringify(described) });
+    expect(await app.text("show", { any: "x" })).toBe("<--a=x>");
+    expect(await app.text("show", {})).toBe("[no output]");
   });
 
   test("policy, scopes and the switch for commands hold for them as for any tool", async () => {
@@ -237,9 +248,14 @@ describe("REQ-D22 FAIL-J2: a workspace's folder of executables", () => {
       "scripts/torn.sh": '#!/bin/sh\n# llmc-tool: {"description": "x"\necho ran\n',
       "scripts/git": described({ name: "my_git" }),
       "scripts/admin.sh": described({ name: "admin_all" }),
+      "scripts/typo.sh": described({
+        input: { properties: { depth: { type: "integer" } } },
+        arguments: ["--depth={depht}"],
+      }),
+      "scripts/proto.sh": described({ arguments: ["{__proto__}"] }),
     });
     const own = names(app).filter((name) =>
-      /good|alias|dotted|huge|far|^list$|wrong|silent|torn|my_git|admin_all/.test(name),
+      /good|alias|dotted|huge|far|^list$|wrong|silent|torn|my_git|admin_all|typo|proto/.test(name),
     );
     expect(own).toEqual(["good"]);
     expect(await app.text("read_file", { path: "scripts/silent.sh" })).toContain("echo ran");
@@ -262,6 +278,8 @@ describe("REQ-D22 FAIL-J2: a workspace's folder of executables", () => {
       "torn.sh": "its description is not valid JSON",
       git: expect.stringContaining("judged by rules of their own"),
       "admin.sh": expect.stringContaining("admin"),
+      "typo.sh": "its arguments name an input that there is not: {depht} (did you mean {depth}?)",
+      "proto.sh": "its arguments name an input that there is not: {__proto__}",
     });
   });
 

@@ -46,7 +46,11 @@ describe("llmc kb, from the first command to the last: REQ-K1 REQ-K2 REQ-K7 REQ-
     expect((await kb("create", "hand")).code).not.toBe(0);
 
     // A dry run changes nothing; what cannot be parsed is named, and the rest goes in.
-    expect(await ok("add", "hand", guide, "--version", "1.0.0", "--dry-run")).toContain("+ guide/backup.md");
+    const dry = await ok("add", "hand", guide, "--version", "1.0.0", "--dry-run");
+    expect(dry).toContain("hand 1.0.0 (dry run): 4 added, 0 changed, 0 removed, 0 unchanged, 1 failed");
+    expect(dry).toContain("+ guide/backup.md");
+    expect(dry).toContain("! guide/broken.pdf: invalid_args");
+    expect(dry).not.toContain("+ guide/broken.pdf");
     expect(await ok("ls")).toContain("hand: empty");
     const added = await ok("add", "hand", guide, "notes", "--version", "1.0.0");
     expect(added).toContain("hand 1.0.0: 5 added, 0 changed, 0 removed, 0 unchanged, 1 failed");
@@ -112,11 +116,15 @@ describe("llmc kb, from the first command to the last: REQ-K1 REQ-K2 REQ-K7 REQ-
     expect(await ok("search", "hand", "how long is a backup kept", "-k", "1")).toContain("ninety");
     expect(await ok("rollback", "hand")).toContain("hand 1.0.0 is active again");
     expect(await ok("pin", "hand", "1.1.0")).toContain("pinned to 1.1.0");
-    expect(await ok("ls")).toMatch(/hand 1\.1\.0 \(pinned\).*\n.*hand 1\.0\.0 \(active\)/);
+    expect(await ok("ls")).toMatch(/^hand 1\.1\.0 \(pinned\).*\nhand 1\.0\.0 \(active\)/);
     expect(await ok("search", "hand", "how long is a backup kept", "-k", "1")).toContain("ninety");
     await ok("pin", "hand");
 
     // A pack under another name answers as the version that it was made of.
+    const nowhere = await kb("export", "hand", "missing/hand.kbpack", "--version", "1.1.0");
+    expect(nowhere.code).not.toBe(0);
+    expect(nowhere.err).toContain("missing/hand.kbpack cannot be written: there is no such folder.");
+    expect(nowhere.err).not.toContain("--root");
     await ok("export", "hand", "hand.kbpack", "--version", "1.1.0");
     expect(await ok("import", "hand.kbpack", "--name", "copy")).toContain("copy 1.1.0: 4 documents");
     await ok("promote", "copy", "--force");

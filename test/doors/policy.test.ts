@@ -239,6 +239,11 @@ describe("REQ-I4: llmc policy test", () => {
       "no field allowlisted",
     ],
     ["an unknown type", [{ action: "stat", resource: 'Nothing::"x"', expect: "deny" }], "no type Nothing"],
+    [
+      "an unknown action",
+      [{ name: "second", action: "reed_file", expect: "deny" }],
+      'second: There is no tool "reed_file".',
+    ],
     ["an unknown outcome", [{ action: "stat", expect: "maybe" }], "allow, deny or ask"],
   ])("%s is an error, not a test that passes", async (_what, cases, message) => {
     const { llmc, root } = createUser({});

@@ -85,7 +85,7 @@ describe("FAIL-J6: what the server reads for itself", () => {
     await within(1000, () =>
       expect(readKeyPair(at("x"), at("x"))).rejects.toMatchObject({ code: "config_invalid" }),
     );
-    await expect(files.readText(at("x"))).rejects.toThrow();
+    await expect(files.rewrite(at("x"), (text) => `${text}y`)).rejects.toThrow();
   });
 
   test.each(TRAPS)("FAIL-J4: as git's index, %s makes no secret one that git keeps", async (_what, plant) => {
@@ -143,14 +143,47 @@ describe("FAIL-J6: what the server reads for itself", () => {
 describe("FAIL-J11: what the server writes for itself", () => {
   test("is made with its folders, appended to and replaced", async () => {
     const path = at("artifacts/audit/tokens.csv");
-    expect(await files.exists(path)).toBe(false);
-    await files.appendText(path, "a\n");
-    await files.appendText(path, "b\n");
-    expect(await files.exists(path)).toBe(true);
-    expect(await files.readText(path)).toBe("a\nb\n");
-    await files.writeText(path, "c\n");
-    expect(readFileSync(path, "utf8")).toBe("c\n");
+    await files.rewrite(path, () => "c\n");
+    expect(existsSync(path)).toBe(false);
+    await files.appendText(path, "a\n", "header\n");
+    await files.appendText(path, "b\n", "header\n");
+    await files.rewrite(path, (text) => `${text}c\n`);
+    expect(readFileSync(path, "utf8")).toBe("header\na\nb\nc\n");
     expect(readdirSync(at("artifacts/audit"))).toEqual(["tokens.csv"]);
+  });
+
+  test("FAIL-D7: loses no line that others add while old ones are removed", async () => {
+    const path = at("artifacts/tokens.csv");
+    const lines = Array.from({ length: 300 }, (_, i) => `line ${i}\n`);
+    const dropOld = (text: string): string => text.replaceAll(/^old .*\n/gm, "");
+    let isDone = false;
+    const removing = async (): Promise<void> => {
+      for (let i = 0; i < 1000 && !isDone; i++) await createWorkspaceFiles(workspace).rewrite(path, dropOld);
+    };
+    const adding = async (): Promise<void> => {
+      const other = createWorkspaceFiles(workspace);
+      for (const line of lines) await other.appendText(path, `old ${line}${line}`, "header\n");
+      isDone = true;
+    };
+    await Promise.all([adding(), removing()]);
+    await files.rewrite(path, dropOld);
+    expect(readFileSync(path, "utf8")).toBe(`header\n${lines.join("")}`);
+    expect(readdirSync(at("artifacts"))).toEqual(["tokens.csv"]);
+  });
+
+  test("FAIL-D7: is written, and not replaced, while a command holds its lock", async () => {
+    const path = at("artifacts/tokens.csv");
+    await files.appendText(path, "old\n");
+    const holding = spawn("flock", ["--no-fork", path, "sleep", "20"], { stdio: "ignore" });
+    try {
+      await sleep(200);
+      await files.appendText(path, "new\n");
+      await within(500, () => files.appendText(path, "newer\n"));
+      await files.rewrite(path, () => "");
+      expect(readFileSync(path, "utf8")).toBe("old\nnew\nnewer\n");
+    } finally {
+      holding.kill("SIGKILL");
+    }
   });
 
   test("may lie outside, where the operator says so, through folders that are links", async () => {
@@ -195,7 +228,7 @@ describe("FAIL-J11: what the server writes for itself", () => {
     plant();
     const path = at("artifacts/tokens.csv");
     await within(1000, () => expect(files.appendText(path, "x\n")).rejects.toThrow());
-    await within(1000, () => expect(files.writeText(path, "x\n")).rejects.toThrow());
+    await within(1000, () => expect(files.rewrite(path, (text) => `${text}x\n`)).rejects.toThrow());
     for (const name of readdirSync(outside, { recursive: true, encoding: "utf8" }))
       if (name.endsWith(".csv")) expect(readFileSync(join(outside, name), "utf8")).toBe("mine");
   });

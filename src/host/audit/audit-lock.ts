@@ -22,7 +22,7 @@ const withLockFile = async <T>(
   work: (outcome: "locked" | "held" | "unknown") => T,
 ): Promise<T> => {
   // Loads the library of system calls, which records need not wait for.
-  const { lockFile } = await import("../os/file-lock.ts");
+  const { lockFile } = await import("../own-files/file-lock.ts");
   const fd = openSync(
     `${heads.at}/${LOCK_NAME}`,
     constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW,

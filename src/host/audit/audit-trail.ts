@@ -1,3 +1,4 @@
+import { fdatasyncSync } from "node:fs";
 import { exhausted, LlmcError } from "../../base/error.ts";
 import { systemErrorCode } from "../../base/system-error.ts";
 import { encodeFields } from "../../observe/audit/bounded.ts";
@@ -63,7 +64,7 @@ const append = (
   const isNewFile = appendRecord(chain, fields, {
     now,
     maxFileBytes,
-    sync,
+    sync: sync ? fdatasyncSync : undefined,
     openStore: () => openStore(trail),
   });
   if (isNewFile) maintainSoon(trail);

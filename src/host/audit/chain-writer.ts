@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, constants, fdatasyncSync, fstatSync, ftruncateSync, rmSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, ftruncateSync, rmSync, writeSync } from "node:fs";
 import { systemErrorCode } from "../../base/system-error.ts";
 import { encodeRecord, GENESIS, type Link, type Sign } from "../../observe/audit/chain.ts";
 import { encodeHead, encodeStart, type Head } from "../../observe/audit/head.ts";
@@ -75,12 +75,13 @@ export const openChain = (store: WritableStore, owner: Owner, now: Date): ChainS
 const shortWrite = (): Error =>
   Object.assign(new Error("the disk took a part of the record only"), { code: "ENOSPC" });
 
-/** Appends whole or not at all. */
-const appendBytes = (state: ChainState, bytes: Buffer): void => {
+/** Appends whole or not at all: what the disk may not have is taken back, since the head will not speak of it. */
+const appendBytes = (state: ChainState, bytes: Buffer, sync: AppendOptions["sync"]): void => {
   const { fd, head } = state;
   state.isTorn = true;
   try {
     if (writeSync(fd, bytes) !== bytes.length) throw shortWrite();
+    sync?.(fd);
   } catch (error) {
     ftruncateSync(fd, head.bytes);
     state.isTorn = false;
@@ -123,8 +124,8 @@ export const MAX_FILE_MS = 30 * 86_400_000;
 export interface AppendOptions {
   readonly now: Date;
   readonly maxFileBytes: number;
-  /** Wait until the disk has it. */
-  readonly sync: boolean;
+  /** Waits until the disk has what was written to a descriptor; undefined where nobody waits for that. */
+  readonly sync: ((fd: number) => void) | undefined;
   readonly openStore: () => WritableStore;
 }
 
@@ -146,12 +147,11 @@ export const appendRecord = (
     rotate(state, openStore);
     state.fileSince = now.getTime();
   }
-  appendBytes(state, bytes);
-  if (sync) fdatasyncSync(state.fd);
+  appendBytes(state, bytes, sync);
   state.head = { ...state.head, bytes: state.head.bytes + bytes.length, last: link };
   state.headIsDue = true;
   writeHead(state);
-  if (sync) fdatasyncSync(state.headFd);
+  sync?.(state.headFd);
   return isFull;
 };
 

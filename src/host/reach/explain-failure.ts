@@ -10,7 +10,7 @@ import type { Reach } from "../reach/reach.ts";
 /** Translates an error of the system, for a path that is known to be inside the roots. */
 export const translate = (error: unknown, requestedPath: string, hint?: string): LlmcError => {
   const quoted = quoteForMessage(requestedPath);
-  const nextStep = hint ?? "List the directory to see what is there.";
+  const nextStep = hint ?? "List a directory above it to see what is there.";
   switch (systemErrorCode(error)) {
     case "ENOENT":
       return new LlmcError("file_not_found", `There is nothing at ${quoted}.`, {

@@ -355,11 +355,14 @@ describe.each(WAYS)("files %s", (_way, locate) => {
     expect(whole.hint).toBe(`Did you mean "${join(workspace, "src/config.ts")}"?`);
     // An extension in common does not make names alike.
     const unlike = await failure(files.stat("src/concat.ts"));
-    expect(unlike).toMatchObject({ hint: "List the directory to see what is there." });
+    expect(unlike).toMatchObject({ hint: "List a directory above it to see what is there." });
     const above = await failure(files.readText("srcc/config.ts", ALL));
     expect(above).toMatchObject({ code: "file_not_found", hint: '"srcc" is not there; did you mean "src"?' });
     const far = await failure(files.stat("something-else"));
-    expect(far).toMatchObject({ code: "file_not_found", hint: "List the directory to see what is there." });
+    expect(far).toMatchObject({
+      code: "file_not_found",
+      hint: "List a directory above it to see what is there.",
+    });
     expect(await failure(files.readText("src", ALL))).toMatchObject({ code: "is_directory" });
     expect(await failure(files.list("src/config.ts"))).toMatchObject({ code: "not_a_directory" });
     expect(await failure(files.stat("src/config.ts/x"))).toMatchObject({ code: "not_a_directory" });
@@ -370,7 +373,7 @@ describe.each(WAYS)("files %s", (_way, locate) => {
     put("my-token.txt", "");
     link(join(outside, "x"), "linked-out");
     for (const path of [".enw", "my-tokem.txt", "linked-ou"]) {
-      expect((await failure(make().stat(path))).hint).toBe("List the directory to see what is there.");
+      expect((await failure(make().stat(path))).hint).toBe("List a directory above it to see what is there.");
     }
   });
 

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { LlmcError, withHint } from "../../base/error.ts";
+import { nameWithin } from "../../base/paths.ts";
 import { foldersMade, splitGit } from "../../policy/command-git.ts";
 import { commandDenied, judgeCommand, refuseVariable } from "../../policy/commands.ts";
 import { insideRoots } from "../../policy/paths.ts";
@@ -96,7 +97,8 @@ export const createApproval = (options: ApprovalOptions) => {
       const isRefusal = thrown instanceof LlmcError && thrown.code === "forbidden";
       throw isRefusal ? withHint(thrown, options.programHint?.(posix.basename(requestedArgv[0]))) : thrown;
     };
-    return access(cwd, signal, async ({ stats, realPath }, reach) => {
+    const { workspace } = options.reach.current().rules;
+    return access(nameWithin(workspace, cwd), signal, async ({ stats, realPath }, reach) => {
       if (!stats.isDirectory()) {
         throw new LlmcError("not_a_directory", "cwd is not a directory.", { details: { field: "cwd" } });
       }

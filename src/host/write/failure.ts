@@ -27,7 +27,7 @@ export const notADirectory = (requestedPath: string): LlmcError =>
     "not_a_directory",
     `A part of ${quoteForMessage(requestedPath)} is a file, not a directory.`,
     {
-      hint: "List the directory to see what is there.",
+      hint: "List a directory above it to see what is there.",
     },
   );
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { LlmcError } from "../../base/error.ts";
+import { quoteForMessage } from "../../base/text.ts";
 import { isVersion } from "../versions/semver.ts";
 
 /** `handbook@1.2.0/0123456789abcdef0123`: a document of one version, which a citation can name for good. */
@@ -41,15 +42,15 @@ export const documentId = ({ collection, version, key }: DocumentId): string =>
 
 export const chunkId = (id: ChunkId): string => `${documentId(id)}#${id.ordinal}`;
 
-const badId = (what: string): LlmcError =>
-  new LlmcError("invalid_args", `That is not the id of a ${what}.`, {
+const badId = (text: string, what: string): LlmcError =>
+  new LlmcError("invalid_args", `${quoteForMessage(text)} is not the id of a ${what}.`, {
     hint: `Ids of ${what}s come from kb_hybrid_search.`,
   });
 
 export const parseDocumentId = (text: string): DocumentId => {
   const [, collection, version, key] = ID.exec(text) ?? [];
   if (collection === undefined || version === undefined || key === undefined || !isVersion(version))
-    throw badId("document");
+    throw badId(text, "document");
   return { collection, version, key };
 };
 
@@ -62,6 +63,6 @@ export const parseChunkId = (text: string): ChunkId => {
     ordinal === undefined ||
     !isVersion(version)
   )
-    throw badId("passage");
+    throw badId(text, "passage");
   return { collection, version, key, ordinal: Number(ordinal) };
 };

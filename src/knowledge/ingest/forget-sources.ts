@@ -7,6 +7,8 @@ export interface Forgotten {
   readonly version: string;
   /** URIs. */
   readonly removed: readonly string[];
+  /** Documents that are left. */
+  readonly left: number;
 }
 
 const unknownSource = (name: string, source: Source, known: readonly Source[]): LlmcError =>
@@ -29,13 +31,17 @@ export const forgetSources = async (
     if (!known.includes(source)) throw unknownSource(collection.name, source, known);
   if (from !== undefined && from.embedder !== embedder) throw otherEmbedder(from.version);
   const generation = await store.openGeneration(collection.name, version, { embedder, base: base?.id });
-  const gone = (await store.documents(generation.id)).filter(({ source }) =>
-    request.sources.includes(source),
-  );
+  const documents = await store.documents(generation.id);
+  const gone = documents.filter(({ source }) => request.sources.includes(source));
   await store.removeDocuments(
     generation.id,
     gone.map(({ key }) => key),
   );
   await store.completeGeneration(generation.id, [], request.sources);
-  return { collection: collection.name, version, removed: gone.map(({ uri }) => uri) };
+  return {
+    collection: collection.name,
+    version,
+    removed: gone.map(({ uri }) => uri),
+    left: documents.length - gone.length,
+  };
 };

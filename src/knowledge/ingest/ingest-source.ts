@@ -27,7 +27,7 @@ export interface IngestRequest {
   /** Left out: the generation that is being made, or the next minor version. */
   readonly version?: string | undefined;
   readonly sources: readonly Source[];
-  /** Reads and compares, and changes nothing. */
+  /** Reads, parses and compares, and changes nothing. */
   readonly dryRun?: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: IngestProgress) => void) | undefined;
@@ -97,19 +97,27 @@ type Put = "changed" | "unchanged" | "elsewhere" | { readonly failure: unknown }
  */
 const put = async (
   { parts, request, generation, claims, warned }: Run,
-  document: KeyedDocument,
+  { facts, item }: KeyedDocument,
 ): Promise<Put> => {
-  if (generation === undefined || claims === undefined) return "changed";
   const { store, parser, embedder } = parts;
-  const { facts, item } = document;
+  const { bytes, name, mediaType } = item;
+  const parse = () => parser.parse({ bytes, name, mediaType }, request.signal);
+  if (generation === undefined || claims === undefined) {
+    try {
+      const { warnings } = await parse();
+      if (warnings.length > 0) warned.push({ uri: facts.uri, warnings });
+      return "changed";
+    } catch (failure) {
+      return { failure };
+    }
+  }
   const claimed = await claims.take(facts.key);
   if (claimed === "taken") return "elsewhere";
   const linked = claimed === "known" ? await linkKnown(store, generation, facts.key) : undefined;
   if (linked !== undefined) return linked;
-  const { bytes, name, mediaType } = item;
   let parsed: ParsedDocument;
   try {
-    parsed = await parser.parse({ bytes, name, mediaType }, request.signal);
+    parsed = await parse();
   } catch (failure) {
     return { failure };
   }
@@ -186,7 +194,10 @@ const readThrough = async (run: Run, reading: Reading, only?: ReadonlySet<string
     if (done === "elsewhere") elsewhere.set(uri, key);
     else if (done === "unchanged") run.unchanged++;
     else if (done === "changed") (present.has(uri) ? run.changed : run.added).push(uri);
-    else await run.claims?.fail(key, await fail(run, reading, uri, done.failure));
+    else {
+      const reason = await fail(run, reading, uri, done.failure);
+      await run.claims?.fail(key, reason);
+    }
   };
   let stopped: { readonly by: unknown } | undefined;
   for await (const item of itemsOf(run, source)) {

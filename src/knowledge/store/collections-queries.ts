@@ -244,6 +244,8 @@ export function* completeGeneration(
   // As they are now, and not when the run began: another may have added its own.
   const { sources: before } = yield* checkOpen(generation);
   const sources = [...new Set([...before, ...added])].filter((source) => !removed.includes(source));
+  // Nobody knows which source a failure is of; where none is left, it is of none.
+  if (sources.length === 0) yield* rows("DELETE FROM kb_failures WHERE generation = ?", generation);
   const totals = yield* first(
     `SELECT count(*) AS documents, sum(d.chunks) AS chunks, sum(d.bytes) AS bytes
      FROM kb_members m JOIN kb_documents d ON d.id = m.document WHERE m.generation = ?`,

@@ -16,18 +16,26 @@ const requireScope = (scope: string, what: string, granted: ReadonlySet<string>)
  */
 export const callerPorts = (
   { access, writes }: FilePorts,
-  may: ReadonlySet<string>,
-  permit: PermitFiles = () => {},
+  {
+    may,
+    permit = () => {},
+    nameOf,
+  }: {
+    readonly may: ReadonlySet<string>;
+    readonly permit?: PermitFiles | undefined;
+    /** As messages name a file, which the line knows by its whole path. */
+    readonly nameOf: (path: string) => string;
+  },
 ): FilePorts => {
   const requireWrite = (): void => {
     requireScope("write", "a redirection to a file", may);
     permit("write");
   };
   return {
-    access: async (...asked) => {
+    access: async (path, ...asked) => {
       requireScope("read", "the names and contents of files in a command line", may);
       permit("read");
-      return access(...asked);
+      return access(nameOf(path), ...asked);
     },
     writes: {
       applyAll: async (...change) => {

@@ -1,3 +1,4 @@
+import { nameWithin } from "../../../base/paths.ts";
 import { createExpansionBudget } from "../../../policy/shell/expansion-budget.ts";
 import { checkLine } from "../../../policy/shell/plain-line.ts";
 import { readShellLine } from "../../../policy/shell/read-line.ts";
@@ -70,7 +71,11 @@ const startExecution = (
   const signal = callerSignal === undefined ? clock.signal : AbortSignal.any([callerSignal, clock.signal]);
   return {
     ...parts,
-    ...callerPorts(parts, call.may, call.session?.permitFiles),
+    ...callerPorts(parts, {
+      may: call.may,
+      permit: call.session?.permitFiles,
+      nameOf: (path) => nameWithin(parts.resolve("."), path),
+    }),
     call,
     callerSignal,
     signal,

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, rena
 import { mkdtemp, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { lockFile } from "../../os/file-lock.ts";
+import { lockFile } from "../../own-files/file-lock.ts";
 import { removeTree } from "./remove-tree.ts";
 
 const PREFIX = "llmc-commands-";

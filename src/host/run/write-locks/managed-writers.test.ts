@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createWorkspace } from "../../../../test/workspace.ts";
-import { lockFile } from "../../os/file-lock.ts";
+import { lockFile } from "../../own-files/file-lock.ts";
 import { findingOf } from "../scan/workspace-scan.ts";
 import { createManagedWriters } from "./managed-writers.ts";
 

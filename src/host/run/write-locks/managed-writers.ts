@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, constants, openSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
-import { lockFile } from "../../os/file-lock.ts";
+import { lockFile } from "../../own-files/file-lock.ts";
 import { makeOwnFolder, type OwnFolder } from "../../own-files/own-folder.ts";
 import { readDescriptor } from "../../own-files/read-own-file.ts";
 import { openUserState } from "../../own-files/secret-key.ts";

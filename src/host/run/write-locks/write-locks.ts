@@ -6,7 +6,7 @@ import { LlmcError } from "../../../base/error.ts";
 import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
 import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
-import { type LockMode, tryLock } from "../../os/file-lock.ts";
+import { type LockMode, tryLock } from "../../own-files/file-lock.ts";
 import { makeOwnFolder } from "../../own-files/own-folder.ts";
 import { openUserState } from "../../own-files/secret-key.ts";
 

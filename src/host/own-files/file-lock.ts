@@ -9,7 +9,7 @@ const LOCK_NB = 4;
 export type LockMode = "exclusive" | "shared";
 
 /** Whether the lock is ours now, or somebody else's, or nothing can be said, since the file system has no locks. */
-type LockOutcome = "locked" | "held" | "unknown";
+export type LockOutcome = "locked" | "held" | "unknown";
 
 /** Locks an open file; the kernel gives the lock back when the descriptor is closed, or with the end of this process. */
 export const lockFile = (descriptor: number, mode: LockMode): LockOutcome => {
