@@ -82,4 +82,16 @@ describe("REQ-D10 a call over HTTP whose user is asked in the middle of it", () 
     expect((await answer(question, YES)).status).toBe(202);
     expect(await readUntil(stream, /"result":\{"content.*\n/)).toContain("accept");
   });
+
+  test.each([
+    ["a result that is no object", "yes"],
+    ["no result at all", null],
+    ["a list", [YES]],
+  ])("FAIL-D2 ends its question where the answer is %s, and the client is told", async (_, result) => {
+    await using door = await openAskingDoor();
+    const { asking, answer } = await openSession(door);
+    const { stream, question } = await asking(11);
+    expect((await answer(question, result)).status).toBe(400);
+    expect(await readUntil(stream, /"id":11\b/)).toContain("unanswered");
+  });
 });
