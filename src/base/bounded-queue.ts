@@ -101,13 +101,17 @@ export const ONE_OF_EACH: QueueLimits = {
 export const createBoundedQueue = (limits: () => QueueLimits, refuse = tooMany) => {
   const shares = createShares(limits);
 
-  const wait = async (signal?: AbortSignal, principal = ""): Promise<void> => {
+  const wait = async (
+    signal?: AbortSignal,
+    principal = "",
+    who: "is new" | "comes back" = "is new",
+  ): Promise<void> => {
     // A signal that has already fired does not fire again, so the caller would wait forever.
     signal?.throwIfAborted();
     const share = shares.shareOf(principal);
     share.waiting ??= new Set();
     const { waiting } = share;
-    if (waiting.size >= limits().maxWaiting) {
+    if (who === "is new" && waiting.size >= limits().maxWaiting) {
       shares.forgetIfEmpty(principal, share);
       throw refuse(shares.running(), waiting.size);
     }
@@ -145,7 +149,10 @@ export const createBoundedQueue = (limits: () => QueueLimits, refuse = tooMany) 
   return {
     /** Starts if that is possible at once; whoever has started calls `release` in the end. */
     tryEnter: (principal = ""): boolean => shares.tryEnter(principal),
-    /** Waits to start. Rejects with the signal's reason, and with `busy` if too many are already waiting. */
+    /**
+     * Waits to start. Rejects with the signal's reason, and with `busy` if too many are already waiting; what has begun, and
+     * released its place for a while, may always wait to come back.
+     */
     wait,
     release: (principal = ""): void => shares.release(principal),
     /** How much runs and how much waits at the moment, of all principals. */

@@ -1,12 +1,13 @@
 import type { BoundedQueue } from "../base/bounded-queue.ts";
 import { LlmcError, toLlmcError } from "../base/error.ts";
+import { stopIfAborted } from "../base/stop-if-aborted.ts";
 import { type CallContext, QuestionsAsked } from "../tools/contract.ts";
 import type { Effect } from "../tools/tool.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { type CallLog, createCallLogs, type LogParts } from "./call-log.ts";
 import { startDeadline } from "./deadline.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import type { Origin } from "./origin.ts";
+import type { Origin, Slot } from "./origin.ts";
 
 interface Served {
   /** What it is called in logs and metrics. */
@@ -32,7 +33,7 @@ const explainWaiting = (thrown: unknown): never => {
   });
 };
 
-const anywhere: NonNullable<Origin["hold"]> = (work) => work();
+const ANYWHERE: Slot = { hold: (work) => work(), leave: (wait) => wait() };
 const silently = async (): Promise<void> => {};
 const never = (): boolean => false;
 const nothing = (): undefined => undefined;
@@ -68,8 +69,8 @@ export const createGuard = ({ queue, dispatcher, authorizer, ...logParts }: Guar
     work: (context: CallContext) => T | Promise<T>,
     effect: Effect = "read",
   ): Promise<T> => {
-    const { hold = anywhere, caller, isNested = false } = origin;
-    return hold(async () => {
+    const { slot = ANYWHERE, caller, isNested = false } = origin;
+    return slot.hold(async () => {
       const deadline = startDeadline(timeoutMs, origin.signal);
       // In this order everywhere: whoever waits for a slot of its effect holds none that others could use.
       const slots = isNested ? [] : [dispatcher.slotsOf(effect), queue];
@@ -80,6 +81,7 @@ export const createGuard = ({ queue, dispatcher, authorizer, ...logParts }: Guar
             await each.wait(deadline.signal, caller.principal).catch(explainWaiting);
           held.push(each);
         }
+        stopIfAborted(deadline.signal);
         const context = contextOf(origin, deadline.signal, dispatcher);
         origins.set(context, origin);
         return await deadline.race(work(context));
@@ -87,7 +89,7 @@ export const createGuard = ({ queue, dispatcher, authorizer, ...logParts }: Guar
         for (const each of held.toReversed()) each.release(caller.principal);
         deadline.end();
       }
-    });
+    }, origin.signal);
   };
 
   const guarded = async <T>(

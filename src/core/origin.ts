@@ -1,5 +1,13 @@
 import type { Caller, LogLevel, Question } from "../tools/contract.ts";
 
+/** Permission to run beside a limited number of other calls, which the door has taken for a request. */
+export interface Slot {
+  /** Does the work in it, for as long as the work lasts. Where it was given back it is taken again, unless the signal fires before. */
+  hold<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** Waits for the client, whose other calls may have the slot meanwhile. */
+  leave<T>(wait: () => Promise<T>): Promise<T>;
+}
+
 /** Who sent a request, and how to report back. Every door provides one with each request. */
 export interface Origin {
   readonly caller: Caller;
@@ -9,8 +17,8 @@ export interface Origin {
   /** The endpoint or method that the request came by; left out: the transport says it all. */
   readonly route?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Does the work in the slot that the door has taken for it, for as long as the work lasts; left out, it has none. */
-  readonly hold?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
+  /** Left out, the door has taken none. */
+  readonly slot?: Slot | undefined;
   /** A program of this caller makes the call: it runs in the slots that the program's own call holds. */
   readonly isNested?: boolean | undefined;
   /** What the caller may do by now: a program calls tools long after the request that started it. Left out, it never changes. */

@@ -67,6 +67,12 @@ export interface FrontParts {
 /** Answers of tools are bounded far below; a front that sends more is broken. */
 const MAX_RECORD_BYTES = 128 * 1024 * 1024;
 
+/** A front that answers what it has not read gets no more lines than this ahead. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
+
+/** Whether the front reads what it is given. */
+export const isReading = ({ child }: Front): boolean => child.input.writableLength <= MAX_UNREAD_BYTES;
+
 /** Follows a process that was started; only whole records count, so the last words of one that was killed are lost. */
 export const createFront = (
   id: number,

@@ -8,6 +8,7 @@ import {
   type FrontChild,
   type FrontParts,
   introduceTo,
+  isReading,
   replayTo,
   retire,
   sendTo,
@@ -41,7 +42,7 @@ export class Fronts {
     this.#feed = createLineFeed({
       lines: parts.lines,
       maxBytes: parts.maxGivenBytes ?? (() => Number.POSITIVE_INFINITY),
-      hasFront: () => this.#active !== undefined,
+      hasFront: () => this.#active !== undefined && isReading(this.#active),
       deliver: (line) => {
         if (this.#active !== undefined) this.#deliver(this.#active, line);
       },
@@ -119,6 +120,7 @@ export class Fronts {
       return false;
     }
     const front = createFront(id, child, (from, record) => this.#take(from, record));
+    child.input.on("drain", this.#feed.flow);
     this.#parts.onStarted(child);
     introduceTo(front, this.#parts);
     adopt(front);

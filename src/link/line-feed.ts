@@ -10,6 +10,7 @@ interface FeedParts {
   readonly lines: ClientLines;
   /** Of all the larger lines that a front has at once; one that is longer than this it has without the others. */
   readonly maxBytes: () => number;
+  /** Whether there is one that reads. */
   readonly hasFront: () => boolean;
   readonly deliver: (line: ClientLine) => void;
 }

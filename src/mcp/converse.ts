@@ -43,7 +43,8 @@ export const converse = async <T extends { readonly kind: "ok" | "error" }>(
     const { questions, state } = result;
     const canAnswer = Object.values(questions).every(({ kind }) => from.canAsk?.(kind) === true);
     if (!canAnswer) throw notAnswered();
-    const answers = await askAndWait(server, questions, context);
+    const ask = () => askAndWait(server, questions, context);
+    const answers = await (first.slot === undefined ? ask() : first.slot.leave(ask));
     from = { ...from, answers, state, ...(round < MAX_ROUNDS ? {} : { canAsk: () => false }) };
   }
 };

@@ -5,6 +5,13 @@ type Id = string | number;
 /** The ids to answer to: null for a request whose id is unknown; empty if no answer is expected. */
 export type Ids = readonly (Id | null)[];
 
+/** What a message that cannot be read is about. */
+export interface Addressed {
+  readonly ids: Ids;
+  /** The question of ours that it was to answer. */
+  readonly question: Id | undefined;
+}
+
 /** The parts of a message that decide whether it expects an answer, and under which id. */
 interface Envelope {
   id: Id | null;
@@ -12,8 +19,13 @@ interface Envelope {
   hasResult: boolean;
 }
 
+const emptyEnvelope = (): Envelope => ({ id: null, hasMethod: false, hasResult: false });
+
 /** A response gets no answer: the client would take it for the answer to its own request with the same id. */
 const idsFor = ({ id, hasMethod, hasResult }: Envelope): Ids => (hasResult && !hasMethod ? [] : [id]);
+
+const questionFor = ({ id, hasMethod, hasResult }: Envelope): Id | undefined =>
+  hasResult && !hasMethod ? (id ?? undefined) : undefined;
 
 /** In a batch, members without an id expect no answer; a batch without any id is answered once, with the id null. */
 const ofBatch = (members: readonly Ids[]): Ids => {
@@ -24,16 +36,18 @@ const ofBatch = (members: readonly Ids[]): Ids => {
 const isId = (value: unknown): value is Id =>
   typeof value === "string" || (typeof value === "number" && Number.isFinite(value));
 
-/** The ids of a parsed message or batch. */
-export const idsOf = (value: unknown): Ids => {
-  if (Array.isArray(value)) return ofBatch(value.map(idsOf));
-  if (typeof value !== "object" || value === null) return [null];
-  const hasResult = "result" in value || "error" in value;
-  return idsFor({
-    id: "id" in value && isId(value.id) ? value.id : null,
-    hasMethod: "method" in value,
-    hasResult,
-  });
+const envelopeOf = (value: object): Envelope => ({
+  id: "id" in value && isId(value.id) ? value.id : null,
+  hasMethod: "method" in value,
+  hasResult: "result" in value || "error" in value,
+});
+
+/** To whom a parsed message or batch is addressed. */
+export const addressedOf = (value: unknown): Addressed => {
+  if (Array.isArray(value))
+    return { ids: ofBatch(value.map((member) => addressedOf(member).ids)), question: undefined };
+  const envelope = typeof value === "object" && value !== null ? envelopeOf(value) : emptyEnvelope();
+  return { ids: idsFor(envelope), question: questionFor(envelope) };
 };
 
 const ID_VALUE = /\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?\d{1,15})\s*[,}]/y;
@@ -62,16 +76,10 @@ const readMember = (envelope: Envelope, key: string, text: string, after: number
   }
 };
 
-const emptyEnvelope = (): Envelope => ({ id: null, hasMethod: false, hasResult: false });
-
-/**
- * The ids of a text that is not parsed, because it is broken, cut off, or parsing it would take too much memory. Only
- * keys of the outermost object count (in a batch, those of its members).
- */
-export const idsIn = (text: string): Ids => {
-  const isBatch = /^\s*\[/.test(text);
+/** Of the outermost object; in a batch, of its members. */
+const envelopesIn = (text: string, isBatch: boolean): readonly Envelope[] => {
   const level = isBatch ? 2 : 1;
-  const members: Ids[] = [];
+  const members: Envelope[] = [];
   let envelope = emptyEnvelope();
   let depth = 0;
   try {
@@ -86,7 +94,7 @@ export const idsIn = (text: string): Ids => {
         depth++;
       } else if (char === "}" || char === "]") {
         if (depth === level && isBatch) {
-          members.push(idsFor(envelope));
+          members.push(envelope);
           envelope = emptyEnvelope();
         }
         depth--;
@@ -95,5 +103,17 @@ export const idsIn = (text: string): Ids => {
   } catch {
     // A string is not closed: what was found before it counts.
   }
-  return isBatch ? ofBatch(members) : idsFor(envelope);
+  return isBatch ? members : [envelope];
+};
+
+/**
+ * To whom a text is addressed that is not parsed, because it is broken, cut off, or parsing it would take too much memory.
+ * Only keys of the outermost object count (in a batch, those of its members).
+ */
+export const addressedIn = (text: string): Addressed => {
+  const isBatch = /^\s*\[/.test(text);
+  const envelopes = envelopesIn(text, isBatch);
+  if (isBatch) return { ids: ofBatch(envelopes.map(idsFor)), question: undefined };
+  const [envelope = emptyEnvelope()] = envelopes;
+  return { ids: idsFor(envelope), question: questionFor(envelope) };
 };

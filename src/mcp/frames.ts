@@ -1,16 +1,16 @@
+import type { JSONRPCErrorResponse } from "@modelcontextprotocol/server";
 import { toLlmcError } from "../base/error.ts";
 import { parseGuardedBytes } from "../base/json-guard.ts";
 import { createLineSplitter, isBlank } from "../base/line-splitter.ts";
-import { type Ids, idsIn, idsOf } from "./frame-ids.ts";
+import { type Addressed, addressedIn, addressedOf } from "./frame-ids.ts";
 
-interface Refused {
+interface Refused extends Addressed {
   readonly kind: "refused";
   readonly code: number;
   readonly reason: string;
-  readonly ids: Ids;
 }
 
-/** One line of the stream, parsed; or the reason why it cannot be, with the ids to answer to. */
+/** One line of the stream, parsed; or the reason why it cannot be, with the ids to answer to and the question that it ends. */
 export type Frame = { readonly kind: "message"; readonly value: unknown } | Refused;
 
 const PARSE_ERROR = -32700;
@@ -23,18 +23,22 @@ const ID_WINDOW = 4096;
 const TRAILING_ID =
   /(?<!\\)"id"\s*:\s*("[^"\\]{0,200}"|-?\d{1,15})\s*(?:,\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]{0,200}"\s*)*\}\s*$/;
 
-const findIds = (head: string, tail: string): Ids => {
-  const leading = idsIn(head);
-  if (leading.length !== 1 || leading[0] !== null) return leading;
-  const found = TRAILING_ID.exec(tail)?.[1];
-  return [found === undefined ? null : (JSON.parse(found) as string | number)];
+const findAddressed = (head: string, tail: string): Addressed => {
+  const leading = addressedIn(head);
+  const { ids, question } = leading;
+  const isAnswer = ids.length === 0;
+  const isUnknown = isAnswer ? question === undefined : ids.length === 1 && ids[0] === null;
+  const found = isUnknown ? TRAILING_ID.exec(tail)?.[1] : undefined;
+  if (found === undefined) return leading;
+  const id = JSON.parse(found) as string | number;
+  return isAnswer ? { ids, question: id } : { ids: [id], question };
 };
 
-const refuse = (code: number, reason: string, ids: Ids): Refused => ({
+const refuse = (code: number, reason: string, addressed: Addressed): Refused => ({
   kind: "refused",
   code,
   reason,
-  ids,
+  ...addressed,
 });
 
 export const parseFrame = (bytes: Buffer): Frame => {
@@ -42,7 +46,11 @@ export const parseFrame = (bytes: Buffer): Frame => {
     const value = parseGuardedBytes(bytes);
     // MCP no longer has JSON-RPC batches; each member that expects an answer gets an error.
     if (Array.isArray(value)) {
-      return refuse(INVALID_REQUEST, "Batches are not part of MCP: send one message per line.", idsOf(value));
+      return refuse(
+        INVALID_REQUEST,
+        "Batches are not part of MCP: send one message per line.",
+        addressedOf(value),
+      );
     }
     return { kind: "message", value };
   } catch (thrown) {
@@ -50,14 +58,14 @@ export const parseFrame = (bytes: Buffer): Frame => {
     return refuse(
       message.startsWith("Not valid") ? PARSE_ERROR : INVALID_REQUEST,
       message,
-      idsIn(bytes.toString("utf8")),
+      addressedIn(bytes.toString("utf8")),
     );
   }
 };
 
 /** The refusal of a line of which only the two ends are known. */
 export const refuseEnds = (reason: string, head: Buffer, tail: Buffer): Refused =>
-  refuse(INVALID_REQUEST, reason, findIds(head.toString("utf8"), tail.toString("utf8")));
+  refuse(INVALID_REQUEST, reason, findAddressed(head.toString("utf8"), tail.toString("utf8")));
 
 export const oversizeReason = (size: number, limit: number): string =>
   `The message has ${size} bytes; the limit is ${limit} (mcp.limits.max_frame_bytes).`;
@@ -73,4 +81,8 @@ export const createFrameReader = (maxFrameBytes: () => number, onFrame: (frame: 
 
 /** The refusal of a message that is JSON but not JSON-RPC. */
 export const refuseShape = (value: unknown): Refused =>
-  refuse(INVALID_REQUEST, "Not a JSON-RPC 2.0 message.", idsOf(value));
+  refuse(INVALID_REQUEST, "Not a JSON-RPC 2.0 message.", addressedOf(value));
+
+/** What becomes of a question whose answer cannot be read: nobody has to wait for another one. */
+export const failedAnswer = ({ code, reason, question }: Refused): JSONRPCErrorResponse | undefined =>
+  question === undefined ? undefined : { jsonrpc: "2.0", id: question, error: { code, message: reason } };

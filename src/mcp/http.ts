@@ -1,4 +1,11 @@
-import { createMcpHandler, type HandleRequestOptions, isLegacyRequest } from "@modelcontextprotocol/server";
+import {
+  createMcpHandler,
+  type HandleRequestOptions,
+  isJSONRPCErrorResponse,
+  isJSONRPCResultResponse,
+  isLegacyRequest,
+} from "@modelcontextprotocol/server";
+import { failedAnswer, refuseShape } from "./frames.ts";
 import { refuseParamHeaders } from "./param-headers.ts";
 import { createMcpServer, type McpParts } from "./server.ts";
 import { createSessions, NOBODY } from "./sessions.ts";
@@ -7,6 +14,10 @@ interface McpHttpParts extends McpParts {
   readonly newId: () => string;
   readonly now: () => number;
 }
+
+/** What a client's answer to a question comes to if it is none that can be read. */
+const failedAnswerIn = (body: unknown): ReturnType<typeof failedAnswer> =>
+  isJSONRPCResultResponse(body) || isJSONRPCErrorResponse(body) ? undefined : failedAnswer(refuseShape(body));
 
 /** A web-standard handler for `/mcp`: stateless for 2026 clients, with sessions for 2025 ones. */
 export const createMcpHttp = (parts: McpHttpParts) => {
@@ -37,7 +48,11 @@ export const createMcpHttp = (parts: McpHttpParts) => {
   ];
   return {
     fetch: async (request: Request, options: HandleRequestOptions = {}): Promise<Response> => {
-      if (await isLegacyRequest(request, options.parsedBody)) return sessions.handle(request, options);
+      const failed = failedAnswerIn(options.parsedBody);
+      if (failed !== undefined && request.headers.has("mcp-session-id")) {
+        const response = await sessions.handle(request, { ...options, parsedBody: failed });
+        if (!response.ok) return response;
+      } else if (await isLegacyRequest(request, options.parsedBody)) return sessions.handle(request, options);
       return (
         (await refuseParamHeaders(() => parts.core.listTools(), options.parsedBody, request.headers)) ??
         modern.fetch(request, options)

@@ -42,8 +42,8 @@ const labelOf = ({ extra, clientId }: AuthInfo): string => {
 };
 
 /** A call in a session goes on when its client leaves, and keeps its slot among the calls of its token. */
-const holdOf = (authInfo: AuthInfo | undefined): Origin["hold"] =>
-  authInfo?.extra?.["hold"] as Origin["hold"];
+const slotOf = (authInfo: AuthInfo | undefined): Origin["slot"] =>
+  authInfo?.extra?.["slot"] as Origin["slot"];
 
 /** The scopes of the token by now. */
 const mayNowOf = (authInfo: AuthInfo | undefined): Origin["mayNow"] =>
@@ -156,7 +156,7 @@ export const originOf = (
   signal: context.mcpReq.signal,
   // The 2026 revision has an envelope, and a request of its own for each round.
   requestSignal: context.mcpReq.envelope === undefined ? context.mcpReq.signal : undefined,
-  hold: holdOf(context.http?.authInfo),
+  slot: slotOf(context.http?.authInfo),
   mayNow: mayNowOf(context.http?.authInfo),
   traceparent: givenTraceparent(context)?.slice(0, MAX_TRACEPARENT_CHARS),
   answers: context.mcpReq.inputResponses,

@@ -6,7 +6,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { isRecord } from "../base/is-record.ts";
 import type { RelayRecord } from "../link/relay-records.ts";
-import { type Frame, oversizeReason, parseFrame, refuseEnds, refuseShape } from "./frames.ts";
+import { type Frame, failedAnswer, oversizeReason, parseFrame, refuseEnds, refuseShape } from "./frames.ts";
 import { createNegotiation } from "./negotiation.ts";
 import { shortError } from "./short-error.ts";
 
@@ -116,6 +116,11 @@ export class RelayTransport implements Transport {
 
   #refuse(n: number, frame: Extract<Frame, { kind: "refused" }>): void {
     this.#parts.onRefused(frame.reason);
+    const answer = failedAnswer(frame);
+    if (answer !== undefined) {
+      this.#takeAnswer({ n }, answer);
+      return;
+    }
     const error = { code: frame.code, message: frame.reason };
     const answers = frame.ids.map((id) => JSON.stringify({ jsonrpc: "2.0", id, error }));
     for (const answer of answers.slice(0, -1)) this.#report("G", n, answer);
@@ -170,7 +175,7 @@ export class RelayTransport implements Transport {
     if (!isWaiting) this.#report("D", line);
   }
 
-  #takeAnswer({ n }: Delivery, message: JSONRPCMessage): void {
+  #takeAnswer({ n }: Pick<Delivery, "n">, message: JSONRPCMessage): void {
     const id = "id" in message ? Number(message.id) : Number.NaN;
     const asked = this.#questions.get(id);
     if (asked !== undefined) {

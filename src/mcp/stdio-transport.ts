@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from "@modelcontextprotocol/server";
-import { createFrameReader, type Frame, refuseShape } from "./frames.ts";
+import { createFrameReader, type Frame, failedAnswer, refuseShape } from "./frames.ts";
 import { shortError } from "./short-error.ts";
 
 interface StdioParts {
@@ -60,6 +60,8 @@ export class StdioTransport implements Transport {
       this.#parts.onRefused(frame.reason);
       for (const id of frame.ids)
         this.#write({ jsonrpc: "2.0", id, error: { code: frame.code, message: frame.reason } });
+      const answer = failedAnswer(frame);
+      if (answer !== undefined) this.onmessage?.(answer);
       return;
     }
     let message: JSONRPCMessage;

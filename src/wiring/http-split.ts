@@ -52,6 +52,10 @@ const linkConnections = ({ server }: Mcp): number => server.max_connections + FU
 const descriptors = (mcp: Mcp): number =>
   mcp.server.max_connections + linkConnections(mcp) + FURTHER_DESCRIPTORS;
 
+/** Of all bodies that are being read. */
+export const maxBodyBytes = ({ limits, max_memory_mb: memoryMb }: Mcp): number =>
+  Math.max(2 * limits.max_request_bytes, BODY_SHARE * memoryMb * MIB);
+
 /** The port that clients connect to, which in an air gap was opened before, outside. */
 const openPort = async ({ server }: Mcp, env: AppRequest["env"]) => {
   const opened = openedOutside(env)?.http;
@@ -78,7 +82,7 @@ const helloOf = (
     passedOnBy,
     limits: serverLimits(mcp),
     maxRequestBytes: mcp.limits.max_request_bytes,
-    maxBodyBytes: Math.max(2 * mcp.limits.max_request_bytes, BODY_SHARE * mcp.max_memory_mb * MIB),
+    maxBodyBytes: maxBodyBytes(mcp),
   },
 });
 
@@ -91,8 +95,8 @@ const loadingOnly = ({ http, ...hello }: FrontHello): FrontHello => ({
 
 /** What the server accepts instead of connections of clients: those that it has opened to its fronts. */
 const acceptFromFronts = (app: App, token: string) => {
-  const { input, admit, expectsAsking } = createPassedOnInput();
   const mcp = (): Mcp => app.config.current().config.mcp;
+  const { input, admit, expectsAsking } = createPassedOnInput(maxBodyBytes(mcp()));
   /** Those that were started before there was a server. */
   const waiting: FrontChild[] = [];
   let fronts: ReturnType<typeof createFrontConnections> | undefined;

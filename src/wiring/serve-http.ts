@@ -2,14 +2,14 @@ import type { RequestListener, Server } from "node:http";
 import type { Io } from "../cli/io.ts";
 import type { ListenOptions } from "../host/net/listen.ts";
 import type { KeyPair } from "../host/os/key-pair.ts";
-import { directInput } from "../http/requests/input.ts";
+import { createDirectInput } from "../http/requests/input.ts";
 import type { HttpParts, HttpServer } from "../http/server.ts";
 import { describeCause } from "../observe/cause.ts";
 import { createAgentPort, followAgentModel } from "./agent-wiring.ts";
 import { openedOutside } from "./air-gap.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
 import { addConnectionGauge } from "./health-probes.ts";
-import { type HttpFront, openHttpFront, serverLimits } from "./http-split.ts";
+import { type HttpFront, maxBodyBytes, openHttpFront, serverLimits } from "./http-split.ts";
 import { followRevocations, followTokens, hotParts, openRateLimiter, openTls } from "./http-wiring.ts";
 import { openInvokeSocket } from "./invoke-socket.ts";
 import { unmetSplit } from "./sandbox-wanted.ts";
@@ -111,9 +111,10 @@ const startParts = async (app: App) => {
 /** Where requests come from, where everything runs in one process. */
 const directParts = async (app: App, keyPair: KeyPair | undefined) => {
   const { createHttpServer } = await import("../host/net/listen.ts");
-  const limits = serverLimits(app.config.current().config.mcp);
+  const { mcp } = app.config.current().config;
+  const limits = serverLimits(mcp);
   return {
-    input: directInput,
+    input: createDirectInput(maxBodyBytes(mcp)),
     serverFactory: (handler: unknown) => createHttpServer(handler as RequestListener, limits, keyPair),
   };
 };

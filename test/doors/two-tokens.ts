@@ -99,14 +99,15 @@ export const postMcp = (
   );
 
 const INITIALIZE = {
-  id: 1,
-  method: "initialize",
-  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "0" } },
+  protocolVersion: "2025-11-25",
+  capabilities: {},
+  clientInfo: { name: "test", version: "0" },
 };
 
 /** Opens a session and gives its id. */
-export const initialize = async (door: HttpDoor, who: Who): Promise<string> => {
-  const answer = await postMcp(door, who, INITIALIZE);
+export const initialize = async (door: HttpDoor, who: Who, capabilities = {}): Promise<string> => {
+  const params = { ...INITIALIZE, capabilities };
+  const answer = await postMcp(door, who, { id: 1, method: "initialize", params });
   await answer.text();
   return answer.headers.get("mcp-session-id") ?? `status ${answer.status}`;
 };

@@ -2,10 +2,10 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import SocketToCore, { type WebSocket, WebSocketServer } from "ws";
 import { parseGuardedBytes } from "../../base/json-guard.ts";
-import type { ByteBudget } from "../../link/byte-budget.ts";
 import { encodeRefusal } from "../../link/http-link.ts";
 import { renderRawError } from "../requests/errors.ts";
 import { bytesOf } from "../requests/message-bytes.ts";
+import { countUnfinished, TOO_MANY_UNFINISHED } from "../requests/unfinished-messages.ts";
 import { serveControlFrames, UNFINISHED_LIMITS } from "../routes/web-socket-control.ts";
 import { coreGone, type ForwardParts } from "./forward.ts";
 import { answerHeaders, headOf } from "./headers.ts";
@@ -49,35 +49,6 @@ const rewrite = (message: Uint8Array): readonly [data: string | Buffer, isBinary
   } catch (thrown) {
     return [Buffer.from(encodeRefusal(thrown)), true];
   }
-};
-
-/** Before the bytes of a control frame: two, and four of the mask. */
-const CONTROL_HEAD_BYTES = 6;
-
-/** What has come of a message that has not ended counts like the bodies that are being read. */
-const countUnfinished = (client: WebSocket, stream: Duplex, bodies: ByteBudget): void => {
-  let held = 0;
-  const release = (bytes: number): void => {
-    const released = Math.min(held, bytes);
-    held -= released;
-    bodies.give(released);
-  };
-  const onData = (piece: Buffer): void => {
-    try {
-      bodies.take(piece.length);
-      held += piece.length;
-    } catch {
-      endClient(client, TRY_AGAIN_LATER, "too many unfinished messages");
-    }
-  };
-  const onControl = (data: Buffer): void => release(CONTROL_HEAD_BYTES + data.length);
-  stream.on("data", onData);
-  client.on("message", () => release(held));
-  client.on("ping", onControl).on("pong", onControl);
-  client.on("close", () => {
-    stream.off("data", onData);
-    release(held);
-  });
 };
 
 const join = (client: WebSocket, core: WebSocket): void => {
@@ -180,7 +151,9 @@ export const createSocketForwarder = (parts: ForwardParts) => {
         }
         stream.off("error", ignore);
         sockets.handleUpgrade(request, stream, head, (client) => {
-          countUnfinished(client, stream, parts.bodies);
+          countUnfinished(client, stream, parts.bodies, () =>
+            endClient(client, TRY_AGAIN_LATER, TOO_MANY_UNFINISHED),
+          );
           join(client, core);
         });
       });

@@ -54,22 +54,58 @@ describe("REQ-H3: the concurrency limit of a token", () => {
     expect(await limiter.run("a", never, async () => "free")).toBe("free");
   });
 
-  test("what was started in a slot keeps it, and nothing starts in a slot that was released", async () => {
+  test("what was started in a slot keeps it when its request has ended, and what goes on later takes one again", async () => {
     const limiter = createConcurrencyLimiter(
       () => ({ maxRunning: 1, maxWaiting: 0, maxWaitMs: 10_000 }),
       () => {},
     );
-    const gate = gated();
+    const [gate, other] = [gated(), gated()];
     let begun: Promise<void> | undefined;
-    const hold = await limiter.run("a", never, async (held) => {
-      begun = held(() => gate.promise);
+    const slot = await limiter.run("a", never, async (held) => {
+      begun = held.hold(() => gate.promise);
       return held;
     });
     await expect(limiter.run("a", never, async () => {})).rejects.toMatchObject({ code: "rate_limited" });
     gate.open();
     await begun;
+    const running = limiter.run("a", never, () => other.promise);
+    let isBack = false;
+    const back = slot.hold(async () => {
+      isBack = true;
+    });
+    const gone = new AbortController();
+    const givenUp = slot.hold(async () => "never", gone.signal);
+    gone.abort();
+    await expect(givenUp).rejects.toMatchObject({ code: "cancelled" });
+    expect(isBack).toBe(false);
+    other.open();
+    await Promise.all([running, back]);
+    expect(isBack).toBe(true);
     expect(await limiter.run("a", never, async () => "free")).toBe("free");
-    await expect(hold(async () => {})).rejects.toMatchObject({ code: "cancelled" });
+  });
+
+  test("what waits for its client gives its slot to others, up to a bound, and comes back even where many wait", async () => {
+    const limiter = createConcurrencyLimiter(
+      () => ({ maxRunning: 1, maxWaiting: 0, maxWaitMs: 10_000 }),
+      () => {},
+    );
+    const [answer, other] = [gated(), gated()];
+    const asking = Array.from({ length: 32 }, () =>
+      limiter.run("a", never, async (slot) => {
+        await slot.leave(() => answer.promise);
+        return slot.hold(async () => "answered");
+      }),
+    );
+    await turn();
+    const running = limiter.run("a", never, (slot) => slot.leave(() => other.promise));
+    // One more than may wait without a slot keeps its own.
+    await expect(limiter.run("a", never, async () => {})).rejects.toMatchObject({ code: "rate_limited" });
+    answer.open();
+    await turn();
+    other.open();
+    await running;
+    expect(new Set(await Promise.all(asking))).toEqual(new Set(["answered"]));
+    expect(await limiter.run("a", never, async () => "free")).toBe("free");
   });
 
   test("nobody waits longer than a call may take", async () => {

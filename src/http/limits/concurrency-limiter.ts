@@ -1,5 +1,6 @@
-import { createBoundedQueue } from "../../base/bounded-queue.ts";
+import { type BoundedQueue, createBoundedQueue } from "../../base/bounded-queue.ts";
 import { LlmcError } from "../../base/error.ts";
+import type { Slot } from "../../core/origin.ts";
 
 export interface ConcurrencyLimits {
   /** Calls of one token that run at the same time. */
@@ -9,24 +10,64 @@ export interface ConcurrencyLimits {
   readonly maxWaitMs: number;
 }
 
-/** Does work in a slot that was taken before: the slot stays taken until all work of this kind has ended. */
-export type Hold = <T>(work: () => Promise<T>) => Promise<T>;
+/** Calls of one token that wait for their client and have given their slot back; further ones keep theirs. */
+const MAX_WITHOUT_SLOT = 32;
 
-/** The slot is released when everything that was started in it has ended; then nothing more can start in it. */
-const holdUntilEnded = (giveBack: () => void): Hold => {
-  let underWay = 0;
-  let isGivenBack = false;
-  return async (work) => {
-    if (isGivenBack) throw new LlmcError("cancelled", "The client has disconnected.");
-    underWay++;
-    try {
-      return await work();
-    } finally {
-      if (--underWay === 0) {
-        isGivenBack = true;
-        giveBack();
+type Queue = Pick<BoundedQueue, "tryEnter" | "wait" | "release">;
+
+/**
+ * The slot of one request. It is given back when the request and everything that was started in it has ended, and while all
+ * that is left to do is to wait for the client.
+ */
+const createSlot = (queue: Queue, tokenName: string, withoutSlot: Set<object>): Slot & Disposable => {
+  let isTaken = true;
+  let isOpen = true;
+  let working = 0;
+  let waiting = 0;
+
+  const giveBackIfUnused = (): void => {
+    if (!isTaken || working > 0 || (isOpen && waiting === 0)) return;
+    isTaken = false;
+    queue.release(tokenName);
+  };
+  const takeAgain = async (signal: AbortSignal | undefined): Promise<void> => {
+    if (!queue.tryEnter(tokenName))
+      await queue.wait(signal, tokenName, "comes back").catch((cause: unknown) => {
+        throw new LlmcError("cancelled", "The call was cancelled.", { cause });
+      });
+    // Other work of this request was faster.
+    if (isTaken) queue.release(tokenName);
+    isTaken = true;
+  };
+
+  return {
+    hold: async (work, signal) => {
+      working++;
+      try {
+        if (!isTaken) await takeAgain(signal);
+        return await work();
+      } finally {
+        working--;
+        giveBackIfUnused();
       }
-    }
+    },
+    leave: async (wait) => {
+      if (withoutSlot.size >= MAX_WITHOUT_SLOT) return wait();
+      const mark = {};
+      withoutSlot.add(mark);
+      waiting++;
+      giveBackIfUnused();
+      try {
+        return await wait();
+      } finally {
+        waiting--;
+        withoutSlot.delete(mark);
+      }
+    },
+    [Symbol.dispose]: () => {
+      isOpen = false;
+      giveBackIfUnused();
+    },
   };
 };
 
@@ -55,17 +96,22 @@ export const createConcurrencyLimiter = (
     }
   };
 
+  /** By token: what waits for its client without a slot. */
+  const withoutSlot = new Map<string, Set<object>>();
+
   return {
-    /** Does the work as soon as the token has a free slot. The slot stays taken until everything started through `hold` has ended. */
+    /** Does the work as soon as the token has a free slot. The slot stays taken until everything that was started in it has ended. */
     run: async <T>(
       tokenName: string,
       signal: AbortSignal,
-      work: (hold: Hold) => Promise<T>,
+      work: (slot: Slot) => Promise<T>,
       correlationId = "",
     ): Promise<T> => {
       if (!queue.tryEnter(tokenName)) await wait(tokenName, signal, correlationId);
-      const hold = holdUntilEnded(() => queue.release(tokenName));
-      return hold(() => work(hold));
+      const ofToken = withoutSlot.get(tokenName) ?? new Set<object>();
+      withoutSlot.set(tokenName, ofToken);
+      using slot = createSlot(queue, tokenName, ofToken);
+      return await work(slot);
     },
   };
 };

@@ -1,7 +1,7 @@
 import { type FetchLikeMcpHandler, toNodeHandler } from "@modelcontextprotocol/node";
 import type { FastifyRequest } from "fastify";
 import { LlmcError } from "../../base/error.ts";
-import type { Hold } from "../limits/concurrency-limiter.ts";
+import type { Slot } from "../../core/origin.ts";
 import { identityOf, type RouteContext } from "./context.ts";
 import { createWaitingCalls } from "./waiting-calls.ts";
 
@@ -42,13 +42,13 @@ export const addMcpRoute = (
         throw new LlmcError("rate_limited", "Too many streams are open with this token.", {
           hint: "Close one of them, or use one for several subscriptions.",
         });
-      const work = (hold?: Hold): Promise<void> => {
+      const work = (slot?: Slot): Promise<void> => {
         reply.hijack();
         reply.raw.setHeader("x-correlation-id", request.id);
         // The handler reads the id from the request, so that both sides log the same one.
         raw.headers["x-correlation-id"] = request.id;
         // The secret itself is not passed on.
-        const extra = { name, hold, mayNow: () => authorizer.scopesNow(identity) };
+        const extra = { name, slot, mayNow: () => authorizer.scopesNow(identity) };
         const auth = { token: "", clientId: principal, scopes: [...scopes], extra };
         const known = Object.assign(raw, { auth });
         return handle(known as Parameters<typeof handle>[0], reply.raw, body);
@@ -65,9 +65,9 @@ export const addMcpRoute = (
       if (CALLS.has(String(methodOf(body)))) {
         using waiting = waitingCalls.add(principal, session, body);
         const signal = AbortSignal.any([inFlight.signal, waiting.signal]);
-        const begin = (hold: Hold): Promise<void> => {
+        const begin = (slot: Slot): Promise<void> => {
           waiting[Symbol.dispose]();
-          return work(hold);
+          return work(slot);
         };
         await concurrency.run(name, signal, begin, inFlight.correlationId);
       } else await work();

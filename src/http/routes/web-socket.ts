@@ -12,6 +12,7 @@ import type { InFlightRequest } from "../requests/in-flight.ts";
 import type { HttpInput } from "../requests/input.ts";
 import { bytesOf } from "../requests/message-bytes.ts";
 import { correlationIdOf, originOf } from "../requests/origin.ts";
+import { countUnfinished, TOO_MANY_UNFINISHED } from "../requests/unfinished-messages.ts";
 import { toolBody } from "./bodies.ts";
 import { identityOf, type RouteContext } from "./context.ts";
 import { serveControlFrames, UNFINISHED_LIMITS } from "./web-socket-control.ts";
@@ -35,7 +36,7 @@ const BACKLOG_BYTES = 1_048_576;
 /** With more unsent bytes than this, the client is not reading: its connection ends, so that answers do not pile up. */
 const MAX_BACKLOG_BYTES = 4 * BACKLOG_BYTES;
 /** Try again later (RFC 6455, 7.4.1 and the registry of IANA). */
-const NOT_READING = 1013;
+const TRY_AGAIN_LATER = 1013;
 
 /** A larger message is read only after it was counted. Smaller ones are read first: one that cancels a call is never refused. */
 const MAX_UNCOUNTED_BYTES = 4096;
@@ -91,7 +92,7 @@ const send = (session: Session, to: unknown, event: StreamEvent, data: unknown):
   if (event === "progress" && socket.bufferedAmount > BACKLOG_BYTES) return;
   // Looked at before the answer, so that one large answer to a client that reads is always sent.
   if (socket.bufferedAmount > MAX_BACKLOG_BYTES)
-    endSession(session, NOT_READING, "the client does not read its answers");
+    endSession(session, TRY_AGAIN_LATER, "the client does not read its answers");
   else socket.send(JSON.stringify({ id: to, event, data }));
 };
 
@@ -264,16 +265,14 @@ export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => 
       .then(
         (identity) => {
           stream.off("error", onError);
-          sockets.handleUpgrade(request, stream, head, (socket) =>
-            serveSocket(context, {
-              socket,
-              headers: request.headers,
-              identity,
-              calls: new Map(),
-              read: parts.input.readMessage,
-              shares,
-            }),
-          );
+          const { readMessage: read, unfinished } = parts.input;
+          sockets.handleUpgrade(request, stream, head, (socket) => {
+            const session = { socket, headers: request.headers, identity, calls: new Map(), read, shares };
+            countUnfinished(socket, stream, unfinished, () =>
+              endSession(session, TRY_AGAIN_LATER, TOO_MANY_UNFINISHED),
+            );
+            serveSocket(context, session);
+          });
         },
         (thrown: unknown) => {
           const error = toLlmcError(thrown);
