@@ -28,6 +28,7 @@ import { openCustomCode } from "./custom-code.ts";
 import type { Engines } from "./engines.ts";
 import { followConfig, watchFileIn } from "./follow-config.ts";
 import { addCacheGauges, addCoreGauges, healthProbes } from "./health-probes.ts";
+import { loadJsonSchema } from "./json-schema.ts";
 import { createKnownSecrets } from "./known-secrets.ts";
 import { lazyPorts } from "./lazy-port.ts";
 import { FLOWS_KEY } from "./load.ts";
@@ -249,7 +250,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     observer,
     audit: trail,
     ...custom,
-    jsonSchema: async () => (await import("../mcp/kit.ts")).jsonSchema,
+    jsonSchema: loadJsonSchema,
     matchTemplate: async (template, uri) => (await import("../mcp/kit.ts")).matchTemplate(template, uri),
     watchFile: watchFileIn(root, disk),
     program: `llmc ${VERSION}`,

@@ -114,6 +114,22 @@ describe("REQ-T13 REQ-X9: scripts of a folder become tools", () => {
     expect(await app.errorCode("show", {})).toBe("invalid_args");
   });
 
+  test("FAIL-B2 FAIL-D6: a pattern of a script that backtracks without end is given up, and others are answered", async () => {
+    const input = { properties: { text: { type: "string", pattern: "^(a+)+$" } } };
+    const app = await open({
+      "scripts/slow.sh": `#!/bin/sh\n# llmc-tool: ${JSON.stringify({ description: "Slow.", input })}\necho ran\n`,
+    });
+    const start = process.cpuUsage();
+    const asked = [
+      app.errorCode("slow", { text: `${"a".repeat(60)}!` }),
+      app.text("linux_fs_list", { path: "." }),
+    ];
+    expect((await Promise.all(asked))[0]).toBe("invalid_args");
+    expect(await app.text("slow", { text: "aaa" })).toContain("ran");
+    const { user, system } = process.cpuUsage(start);
+    expect((user + system) / 1000).toBeLessThan(5000);
+  });
+
   test("policy, scopes and the switch for commands hold for them as for any tool", async () => {
     const policy = 'forbid (principal, action == Action::"say_all", resource);';
     const app = await open(
