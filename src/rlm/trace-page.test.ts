@@ -36,3 +36,12 @@ test("FAIL-D6 a file whose analyses have the same ids makes no page that is expo
   ).flat();
   expect(pageOf(nodes).length).toBeLessThan(200_000);
 });
+
+test("FAIL-D8 a file that only looks like a trace is refused as one, however it is broken", () => {
+  const deep = Array.from({ length: 6000 }, (_, depth) => nodeAt(`1${".1".repeat(depth)}`, depth));
+  const texts = [{ ...nodeAt("1", 0), turns: [{ costUsd: "dear" }] }];
+  for (const nodes of [deep, texts, [5], [{ ...nodeAt("1", 0), calls: 5 }]])
+    expect(() => pageOf(nodes as object[])).toThrow("not a trace of an analysis");
+  const wide = Array.from({ length: 130_000 }, (_, at) => nodeAt(`${at}`, 0));
+  expect(pageOf(wide)).toContain("analysis 129999");
+});

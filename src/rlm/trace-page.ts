@@ -19,18 +19,21 @@ interface TraceFile {
   readonly nodes: readonly TracedNode[];
 }
 
+const noTrace = (cause: unknown): LlmcError =>
+  new LlmcError("invalid_args", "The file is not a trace of an analysis.", {
+    hint: "llmc rlm query --trace FILE writes one.",
+    cause,
+  });
+
 export const parseTrace = (text: string): TraceFile => {
   let read: unknown;
   try {
     read = JSON.parse(text);
-  } catch {
-    read = undefined;
+  } catch (cause) {
+    throw noTrace(cause);
   }
-  if (!isRecord(read) || read["llmc_trace"] !== TRACE_VERSION || !Array.isArray(read["nodes"])) {
-    throw new LlmcError("invalid_args", "The file is not a trace of an analysis.", {
-      hint: "llmc rlm query --trace FILE writes one.",
-    });
-  }
+  if (!isRecord(read) || read["llmc_trace"] !== TRACE_VERSION || !Array.isArray(read["nodes"]))
+    throw noTrace(undefined);
   return read as unknown as TraceFile;
 };
 
@@ -146,11 +149,10 @@ pre{background:#f6f8fa;padding:.6rem;overflow:auto;max-height:24rem;white-space:
 
 const row = (name: string, value: string): string => `<tr><th>${name}</th><td>${value}</td></tr>`;
 
-/** A page of its own: no script, nothing that is loaded, nothing that leaves it. */
-export const tracePage = (trace: TraceFile, showsText: boolean): string => {
+const pageOf = (trace: TraceFile, showsText: boolean): string => {
   const { session_id, root_model, sub_model, outcome, is_partial, spending, counts, nodes, trajectory } =
     trace;
-  const view = { showsText, totalMs: Math.max(1, ...nodes.map(({ endMs }) => endMs)) };
+  const view = { showsText, totalMs: nodes.reduce((latest, { endMs }) => Math.max(latest, endMs), 1) };
   const roots = nodes.filter(({ depth }) => depth === 0);
   const children = childrenIn(nodes.filter(({ depth }) => depth > 0));
   const odd = Object.entries(counts)
@@ -168,4 +170,14 @@ ${showsText ? "" : '<p class="hidden">Texts are hidden; llmc rlm view --content 
 <h2>Tree</h2><div id="tree">${roots.map((root) => nodeOf(root, children, view)).join("")}</div>
 </body></html>
 `;
+};
+
+/** A page of its own: no script, nothing that is loaded, nothing that leaves it. */
+export const tracePage = (trace: TraceFile, showsText: boolean): string => {
+  try {
+    return pageOf(trace, showsText);
+  } catch (cause) {
+    // Anybody may have written the file: texts for numbers, analyses inside each other without end.
+    throw noTrace(cause);
+  }
 };

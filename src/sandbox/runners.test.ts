@@ -69,8 +69,8 @@ interface Texts {
   readonly result: string;
   readonly failing: string;
   readonly broken: string;
-  /** An error that fails itself when it is shown; in Python, without the streams that were there before. */
-  readonly unshown: string;
+  /** Errors that fail themselves when they are shown; in Python, without the streams that were there before. */
+  readonly unshown: readonly string[];
   readonly calling: string;
   readonly catching: string;
   readonly uncaught: string;
@@ -93,7 +93,7 @@ const JAVASCRIPT: Texts = {
   result: "const a = inputs.n; await null; [a + 1, 'x', null]",
   failing: "1;\n\n  throw new TypeError('no')",
   broken: "let a = 1;\nlet = =",
-  unshown: "throw Object.defineProperty(new Error('x'), 'message', { get() { throw this } })",
+  unshown: ["throw Object.defineProperty(new Error('x'), 'message', { get() { throw this } })"],
   calling: "(await tools.echo({ a: [1, 'é'] })).a",
   catching:
     "try { await tools.fail({}) } catch (e) { [e instanceof ToolError, e.code, e.message, e.retryable] }",
@@ -117,8 +117,11 @@ const PYTHON: Texts = {
   result: "a = inputs['n']\n[a + 1, 'x', None]",
   failing: "1\n\nraise TypeError('no')",
   broken: "a = 1\nlet = =",
-  unshown:
+  unshown: [
     "import sys\nsys.stdout = sys.stderr = None\nclass E(Exception):\n  def __str__(self): raise self\nraise E()",
+    "import sys\nclass S:\n  def flush(self): raise SystemExit\nsys.stdout = S()\nclass M(type):\n  @property\n  def __name__(self): raise self\nclass E(Exception, metaclass=M): pass\nraise E()",
+    "class T:\n  def __str__(self): raise ValueError\ne = SyntaxError('x')\ne.filename, e.msg = '<program>', T()\nraise e",
+  ],
   calling: "(await tools.echo(a=[1, 'é']))['a']",
   catching:
     "try:\n  await tools.fail()\nexcept ToolError as e:\n  r = [isinstance(e, Exception), e.code, e.message, e.retryable]\nr",
@@ -227,8 +230,10 @@ describe.each(RUNNERS)("REQ-E4 REQ-T5 the contract of runners: %s", (_name, runn
     const guest = runner.start();
     onTestFinished(async () => (await guest).kill());
     await run(texts.remember, {}, guest);
-    const { error } = await run(texts.unshown, { timeoutMs: 5000 }, guest);
-    expect(error).toMatchObject({ message: "an error that cannot be shown" });
+    for (const text of texts.unshown) {
+      const { error } = await run(text, { timeoutMs: 5000 }, guest);
+      expect(error).toMatchObject({ message: "an error that cannot be shown" });
+    }
     expect((await run(texts.recall, {}, guest)).result).toBe("8");
   });
 

@@ -338,6 +338,8 @@ describe("REQ-K1 sitemaps and pages", () => {
         ]),
       ),
       "/cut.xml": () => `<urlset>${locations(`${origin}/b.md`)}<url><loc>${origin}/a`,
+      "/prefixed.xml": () =>
+        `<sm:urlset xmlns:sm="x"><sm:url><sm:loc>${origin}/a?x=1&#38;y=&#x32;</sm:loc><image:loc>${origin}/b.md</image:loc></sm:url></sm:urlset>`,
       "/twice.xml": () => `<urlset>${locations(`${origin}/moved`, `${origin}/b.md`)}</urlset>`,
     };
     server = createServer((request, response) => {
@@ -398,6 +400,11 @@ describe("REQ-K1 sitemaps and pages", () => {
     const few = await itemsOf(`${origin}/elsewhere.xml`, { network, maxDocuments: 1 });
     expect(few.at(-1)).toMatchObject({ kind: "failure", isIncomplete: true });
     expect(few.length).toBeLessThan(110);
+  });
+
+  test("REQ-K1: a sitemap may give its names a prefix, and write signs by their numbers", async () => {
+    const items = await itemsOf(`${origin}/prefixed.xml`, { network });
+    expect(items).toMatchObject([{ kind: "document", url: `${origin}/a?x=1&y=2` }]);
   });
 
   test("two addresses that lead to one page are one document", async () => {

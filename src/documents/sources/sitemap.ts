@@ -14,11 +14,22 @@ export interface Sitemap {
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
+const ENTITY = /&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-f]{1,6}));/gi;
+
 const decodeEntities = (text: string): string =>
-  text.replace(/&(amp|lt|gt|quot|apos);/g, (whole, name: string) => ENTITIES[name] ?? whole);
+  text.replace(ENTITY, (whole, name: string | undefined, decimal?: string, hex?: string) => {
+    if (name !== undefined) return ENTITIES[name] ?? whole;
+    const point = decimal === undefined ? Number(`0x${hex}`) : Number(decimal);
+    return point <= 0x10ffff ? String.fromCodePoint(point) : whole;
+  });
+
+/** The first tag of a sitemap, which may give its names a prefix: `<sm:urlset xmlns:sm="…">`. */
+const ROOT = /<((?:[\w-]{1,40}:)?)(urlset|sitemapindex)[\s/>]/;
+const ROOT_CHARS = 4096;
 
 /** Only comments and white space may follow it. */
-const END = /<\/(?:\w{1,40}:)?(?:urlset|sitemapindex)\s*>|<(?:urlset|sitemapindex)(?:\s[^<>]{0,1000})?\/>/;
+const END =
+  /<\/(?:[\w-]{1,40}:)?(?:urlset|sitemapindex)\s*>|<(?:[\w-]{1,40}:)?(?:urlset|sitemapindex)(?:\s[^<>]{0,1000})?\/>/;
 const END_CHARS = 4096;
 
 const MAX_ADDRESS_CHARS = 2048;
@@ -40,13 +51,15 @@ const textOf = (bytes: Uint8Array): string => {
 /** What stands between the tags `loc`. Nothing else of the file is parsed, so nothing else of it can do harm. */
 export const readSitemap = (bytes: Uint8Array, maxAddresses: number): Sitemap => {
   const text = textOf(bytes);
+  const [, prefix = "", root] = ROOT.exec(text.slice(0, ROOT_CHARS)) ?? [];
+  const [opening, closing] = [`<${prefix}loc>`, `</${prefix}loc>`];
   const addresses: string[] = [];
   let at = 0;
   // Pages that a sitemap no longer names are taken to be gone, so it has to be complete.
   let isCut = !END.test(text.slice(-END_CHARS));
   for (;;) {
-    const start = text.indexOf("<loc>", at);
-    const end = start < 0 ? -1 : text.indexOf("</loc>", start);
+    const start = text.indexOf(opening, at);
+    const end = start < 0 ? -1 : text.indexOf(closing, start);
     if (end < 0) break;
     if (addresses.length >= maxAddresses) {
       isCut = true;
@@ -54,16 +67,15 @@ export const readSitemap = (bytes: Uint8Array, maxAddresses: number): Sitemap =>
     }
     at = end;
     const address = decodeEntities(
-      text.slice(start + 5, Math.min(end, start + 5 + MAX_ADDRESS_CHARS)).trim(),
+      text.slice(start + opening.length, Math.min(end, start + opening.length + MAX_ADDRESS_CHARS)).trim(),
     );
     addresses.push(address.replace(/^<!\[CDATA\[(.*)\]\]>$/s, "$1"));
   }
-  return { isIndex: /<sitemapindex[\s>]/.test(text.slice(0, 4096)), addresses, isCut };
+  return { isIndex: root === "sitemapindex", addresses, isCut };
 };
 
 /** Whether a document is a sitemap, by its beginning. */
 export const isSitemap = (bytes: Uint8Array, address: string): boolean => {
   if (/\.xml\.gz$/i.test(new URL(address).pathname)) return true;
-  const start = new TextDecoder().decode(bytes.subarray(0, 4096));
-  return /<(?:urlset|sitemapindex)[\s>]/.test(start);
+  return ROOT.test(new TextDecoder().decode(bytes.subarray(0, ROOT_CHARS)));
 };

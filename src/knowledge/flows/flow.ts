@@ -72,32 +72,37 @@ const asText = (value: unknown): string => {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
-/** More than any tool takes. What a flow refers to may be large, and it may refer to it any number of times. */
-const MAX_FILLED_CHARS = 16 * 1024 * 1024;
+/** More than any tool takes, and than any reader of a flow's results wants. */
+const MAX_CHARS = 16 * 1024 * 1024;
 
-const tooMuch = (): LlmcError =>
-  new LlmcError(
-    "invalid_args",
-    `What a step refers to has more than ${MAX_FILLED_CHARS} characters together.`,
-    {
-      hint: "Give the flow shorter inputs, or ask for less in the steps before.",
-    },
-  );
+/** Counts values, as JSON has them, and throws where they are too much together: others wait while they are written. */
+export const createCharCount = (what: string): ((value: unknown) => void) => {
+  let left = MAX_CHARS;
+  return (value) => {
+    left -= typeof value === "string" ? value.length : (JSON.stringify(value)?.length ?? 0);
+    if (left >= 0) return;
+    throw new LlmcError("invalid_args", `${what} has more than ${MAX_CHARS} characters together.`, {
+      hint: "Give the flow shorter inputs, or ask for less in its steps.",
+    });
+  };
+};
 
-/** The value with its references filled in; a text that is one reference becomes what it refers to. */
+/**
+ * The value with its references filled in; a text that is one reference becomes what it refers to. That may be large, and
+ * be referred to any number of times.
+ */
 export const fill = (given: unknown, scope: Scope): unknown => {
-  let left = MAX_FILLED_CHARS;
-  const textAt = (reference: string): string => {
-    const text = asText(resolveReference(scope, reference));
-    left -= text.length;
-    if (left < 0) throw tooMuch();
-    return text;
+  const count = createCharCount("What a step refers to");
+  const valueAt = (reference: string): unknown => {
+    const value = resolveReference(scope, reference);
+    count(value);
+    return value;
   };
   const fillIn = (value: unknown): unknown => {
     if (typeof value === "string") {
       const whole = WHOLE.exec(value)?.[1];
-      if (whole !== undefined) return resolveReference(scope, whole);
-      return value.replace(REFERENCE, (_, reference: string) => textAt(reference));
+      if (whole !== undefined) return valueAt(whole);
+      return value.replace(REFERENCE, (_, reference: string) => asText(valueAt(reference)));
     }
     if (Array.isArray(value)) return value.map(fillIn);
     if (typeof value !== "object" || value === null) return value;

@@ -179,6 +179,30 @@ describe("declared flows: REQ-K6", () => {
     expect(sizes).toEqual([500_011]);
   });
 
+  test("FAIL-D6 FAIL-D11 also of references by themselves, and of what all steps give", async () => {
+    const args = { path: Array.from({ length: 15_000 }, () => "{{steps.list}}") };
+    const flow = await read({
+      id: "f",
+      steps: [
+        { ...STEP, id: "list", args: { path: "x" } },
+        { ...STEP, args },
+      ],
+    });
+    const called: unknown[] = [];
+    const large = async (_: string, given: unknown) => {
+      called.push(given);
+      return { text: "x".repeat(30_000) };
+    };
+    await expect(runFlow(flow, {}, large)).rejects.toMatchObject({ code: "invalid_args" });
+    expect(called).toEqual([{ path: "x" }]);
+    const items = { ...STEP, for_each: "steps.list.hits", args: { path: "{{item}}" } };
+    const many = await read({ id: "f", steps: [{ ...STEP, id: "list", args: { path: "x" } }, items] });
+    const hits = Array.from({ length: 50 }, (_, at) => `${at}`);
+    const page = async (_: string, given: unknown) =>
+      JSON.stringify(given) === '{"path":"x"}' ? { hits } : { text: "x".repeat(400_000) };
+    await expect(runFlow(many, {}, page)).rejects.toThrow(/^What the steps of the flow give has more than/);
+  });
+
   test("a list that is too long for a step is refused, not cut", async () => {
     const flow = await read({
       id: "f",

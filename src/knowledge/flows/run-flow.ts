@@ -3,7 +3,7 @@ import { isRecord } from "../../base/is-record.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { CallStep, FlowSteps } from "../api/caller.ts";
 import type { Citation, FlowAnswer } from "../api/contract.ts";
-import { type Flow, type FlowStep, fill, resolveReference, type Scope } from "./flow.ts";
+import { createCharCount, type Flow, type FlowStep, fill, resolveReference, type Scope } from "./flow.ts";
 
 /** Nothing of a flow runs if one of its steps never could. */
 export const checkPermissions = async ({ id, steps }: Flow, { mayCall }: FlowSteps): Promise<void> => {
@@ -54,16 +54,24 @@ interface Run {
   /** Aborted by the caller, or by the first call that fails: no other is begun after that. */
   readonly signal: AbortSignal;
   readonly fail: (thrown: unknown) => void;
+  /** Throws where the results of all steps become too large together. */
+  readonly count: (result: unknown) => void;
 }
 
-const runStep = async (step: FlowStep, scope: Scope, { call, signal, fail }: Run): Promise<unknown> => {
+const runStep = async (
+  step: FlowStep,
+  scope: Scope,
+  { call, signal, fail, count }: Run,
+): Promise<unknown> => {
   const { tool, args, forEach, timeoutMs, id } = step;
   const timeout = AbortSignal.timeout(timeoutMs);
   const own = AbortSignal.any([timeout, signal]);
   const once = async (at: Scope): Promise<unknown> => {
     stopIfAborted(signal);
     try {
-      return await call(tool, fill(args, at), own);
+      const result = await call(tool, fill(args, at), own);
+      count(result);
+      return result;
     } catch (thrown) {
       const isLate = timeout.aborted && !signal.aborted;
       const why = isLate
@@ -122,6 +130,7 @@ export const runFlow = async (
     call,
     signal: signal === undefined ? failing.signal : AbortSignal.any([failing.signal, signal]),
     fail,
+    count: createCharCount("What the steps of the flow give"),
   };
   const run = (step: FlowStep): Promise<void> => {
     const known = started.get(step.id);

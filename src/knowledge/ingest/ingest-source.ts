@@ -1,4 +1,4 @@
-import { type LlmcError, toLlmcError } from "../../base/error.ts";
+import { LlmcError, toLlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type {
   DocumentParser,
@@ -139,11 +139,23 @@ const put = async (
   return "changed";
 };
 
+const noList = (): LlmcError =>
+  new LlmcError("unavailable", "The source named several documents before, and is a single one now.", {
+    hint: "A server under maintenance may answer so. If it is meant: llmc kb forget, then llmc kb add.",
+  });
+
 /** What a source gives. One that fails ends there and is remembered: the other sources go on. */
-async function* itemsOf({ parts, request, unread }: Run, source: Source): AsyncGenerator<SourceItem> {
+async function* itemsOf(
+  { parts, request, unread }: Run,
+  { source, present }: Pick<Reading, "source" | "present">,
+): AsyncGenerator<SourceItem> {
   const { signal } = request;
   try {
-    yield* parts.readSource(source, parts.sourceOptions(), signal);
+    for await (const item of parts.readSource(source, parts.sourceOptions(), signal)) {
+      // Such as a page in the place of a sitemap, of which nobody knows why it is there.
+      if (item.kind === "document" && item.id === source && present.size > 1) throw noList();
+      yield item;
+    }
   } catch (thrown) {
     stopIfAborted(signal);
     unread.set(source, toLlmcError(thrown));
@@ -200,7 +212,7 @@ const readThrough = async (run: Run, reading: Reading, only?: ReadonlySet<string
     }
   };
   let stopped: { readonly by: unknown } | undefined;
-  for await (const item of itemsOf(run, source)) {
+  for await (const item of itemsOf(run, reading)) {
     stopIfAborted(signal);
     const uri = item.url === undefined ? uriOfName(parts.uriOf(source, item.id)) : asLine(item.url);
     if (only !== undefined && !only.has(uri)) continue;

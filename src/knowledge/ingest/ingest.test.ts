@@ -92,6 +92,16 @@ test("REQ-K1 FAIL-F5: of a source that was not read to its end nothing is remove
   expect((await add({ readSource: nothing })).removed).toEqual(Object.keys(PAGES));
 });
 
+test("REQ-K1 FAIL-F5: a page in the place of a sitemap takes the place of none of its pages", async () => {
+  const { store, add } = await openParts({ site: {} });
+  await add({ readSource: sitemap([]) });
+  const page: IngestParts["readSource"] = (_, options) =>
+    readTestSource({ site: { site: "# Sorry\nUnder maintenance." } })("site", options);
+  await expect(add({ readSource: page })).rejects.toMatchObject({ code: "unavailable" });
+  const left = await store.documents(await generationOf(store));
+  expect(left.map(({ uri }) => uri).toSorted()).toEqual(Object.keys(PAGES));
+});
+
 test("REQ-K1 FAIL-F5: a document that fails takes none of another source along, whatever they are called", async () => {
   const sources = { one: { "a.md": "# A\nThe first." }, two: { "a.md": "# A\nThe second." } };
   const { store, add } = await openParts(sources);

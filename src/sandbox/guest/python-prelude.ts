@@ -87,15 +87,16 @@ def _surround(send_call, work_folder):
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
-            except Exception:
+            except BaseException:
                 # The program has closed it, or put something else in its place.
                 pass
 
-    def describe(error):
-        described = {"name": type(error).__name__, "message": message_of(error)}
+    def describe_plainly(error):
+        described = {"name": str(type(error).__name__), "message": message_of(error)}
         if isinstance(error, SyntaxError) and error.filename == "<program>":
-            described["message"] = error.msg
-            described["line"], described["column"] = error.lineno, error.offset
+            described["message"] = str(error.msg)
+            if isinstance(error.lineno, int) and isinstance(error.offset, int):
+                described["line"], described["column"] = int(error.lineno), int(error.offset)
         else:
             frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<program>"]
             if frames:
@@ -103,8 +104,14 @@ def _surround(send_call, work_folder):
                 if frames[-1].colno is not None:
                     described["column"] = frames[-1].colno + 1
         if isinstance(error, ToolError):
-            described["code"], described["retryable"] = error.code, error.retryable
+            described["code"], described["retryable"] = str(error.code), bool(error.retryable)
         return described
+
+    def describe(error):
+        try:
+            return describe_plainly(error)
+        except BaseException:
+            return {"name": "InternalError", "message": "${UNSHOWN_MESSAGE}"}
 
     class TopLevelRuns(ast.NodeTransformer):
         """A loop runs already: what a program runs in one of its own, outside of functions, is awaited in this one."""
