@@ -339,7 +339,7 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
 
   ["dd", { patterns: [["write", /^of=/]] }],
   ["zip", { always: ["write"], powers: { run: "-T --test -TT --unzip-command" } }],
-  ["unzip", { readsWith: [["-l -v -t -Z -p -z -c", "-q -C -a -x -1 -2 -s -m -h"]] }],
+  ["unzip", { flags: "lqtv", readsWith: [["-l -v -t -Z -p -z -c", "-q -C -a -x -1 -2 -s -m -h"]] }],
   // To lz4, -l is a format, and a second operand the file that it writes.
   [
     "lz4",
