@@ -75,6 +75,8 @@ describe("FAIL-J8 FAIL-J9 one token leaves room for the others", () => {
     const waits = call(13, "linux_fs_write", { path: "log.txt", content: "x" });
     // It has come when there is no room behind it.
     await expect.poll(async () => (await call(14, "health")).status).toBe(429);
+    // Cancelling it must not be about another one with its id.
+    expect((await call(13, "health")).status).toBe(400);
     await cancel(13);
     expect((await waits).status).not.toBe(200);
     await Promise.all([cancel(11), cancel(12)]);

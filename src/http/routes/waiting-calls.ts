@@ -1,3 +1,4 @@
+import { LlmcError } from "../../base/error.ts";
 import { isRecord } from "../../base/is-record.ts";
 
 /**
@@ -17,10 +18,17 @@ export const createWaitingCalls = () => {
       body: unknown,
     ): Disposable & { readonly signal: AbortSignal } => {
       const controller = new AbortController();
+      // Without a session nobody cancels by an id, and clients of one token may use the same.
+      if (session === undefined) return { signal: controller.signal, [Symbol.dispose]: () => {} };
       const key = keyOf(principal, session, isRecord(body) ? body["id"] : undefined);
+      if (waiting.has(key))
+        throw new LlmcError("invalid_args", "A request with this id has no answer yet.", {
+          hint: "Give each request an id of its own.",
+        });
       waiting.set(key, controller);
       return {
         signal: controller.signal,
+        // Another call may have come under its id since it began.
         [Symbol.dispose]: () => {
           if (waiting.get(key) === controller) waiting.delete(key);
         },
