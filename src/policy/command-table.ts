@@ -389,5 +389,13 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
   ["date", { powers: { write: "-s --set", read: "-f --file" } }],
   ["hexdump", { powers: { read: "-f --format-file" } }],
   ["nl", {}],
-  ["ctags", { writes: true, powers: { config: "--options", write: "-f -o" } }],
+  // A repository's own .ctags.d may name the file that is written.
+  [
+    "ctags",
+    {
+      writes: true,
+      powers: { config: "--options --options-maybe --optlib-dir", write: "-f -o" },
+      front: ["--options=NONE"],
+    },
+  ],
 ]);

@@ -463,6 +463,7 @@ describe("FAIL-C3 programs that an operator may add", () => {
     ["gunzip f", "gunzip:write"],
     ["jq -L /tmp/evil . f", "jq:read"],
     [`jq 'import "x" as $x {search:"/etc"}; $x' f`, "jq:read"],
+    ["ctags --options-maybe=evil f", "ctags:config"],
     ["yq -i .a=1 f", "yq:write"],
     ["yq --split-exp-file x f", "yq:write"],
     [`yq --security-enable-system-operator 'system("id")'`, "yq:run"],
@@ -874,6 +875,11 @@ describe("FAIL-C3 an ordinary line of a program of whose options only known ones
     ["tar xzf x.tgz --strip=1", "tar:write"],
   ])("%s needs no more than %s", (line, powers) => {
     expect(judge(line, powers.split(" "))).toMatchObject({ allowed: true });
+  });
+
+  test("REQ-D15 ctags and ack obey no settings of a repository", () => {
+    expect(judge("ctags -R .")).toMatchObject({ argv: ["ctags", "--options=NONE", "-R", "."] });
+    expect(judge("ack x")).toMatchObject({ argv: ["ack", "--noenv", "x"] });
   });
 
   test("REQ-D15 curl expands no pattern in an address and reads no settings of its user", () => {
