@@ -1,5 +1,13 @@
 import { createHash } from "node:crypto";
+import { LlmcError } from "../base/error.ts";
 import { plainArguments } from "../policy/shell/plain-line.ts";
+import { readShellLine } from "../policy/shell/read-line.ts";
+import {
+  isPipedGroup,
+  type PipelinePart,
+  type ShellLine,
+  type ShellWord,
+} from "../policy/shell/shell-line.ts";
 
 /** Programs whose first argument is a subcommand, which reveals nothing about what it is applied to. */
 const WITH_SUBCOMMAND = new Set(
@@ -26,12 +34,58 @@ export const commandLabel = ([program, first]: readonly [string, ...string[]]): 
 
 /** Programs by their names alone: what else a line says is the caller's. */
 const LINE = "line";
+const MAX_NAMES = 6;
+const JOINTS = { always: "; ", success: " && ", failure: " || " } as const;
 
-/** The label of a command as it was given: of a line, the program that it starts with where that is sure. */
+/** Braces and globs may make arguments of a part of the word. */
+const EXPANDS = /[{*?]|.\[/;
+
+/** The name of a program where it is written out; undefined for a command of assignments or redirections alone. */
+const writtenName = ([word]: readonly ShellWord[]): string | undefined => {
+  if (word === undefined) return undefined;
+  const texts = word.map((part) => {
+    if (part.kind !== "text" || part.isSubstituted === true) return undefined;
+    return !part.isQuoted && EXPANDS.test(part.text) ? undefined : part.text;
+  });
+  return texts.includes(undefined) ? "?" : nameOf(texts.join("")) || "?";
+};
+
+/** Each name with what stands in front of it. */
+const namesOf = (line: ShellLine): readonly (readonly [joint: string, name: string])[] =>
+  line.flatMap(({ when, body }) => {
+    const parts = body.kind === "group" ? [namesOf(body.line)] : body.commands.map(namesOfPart);
+    return parts.flatMap((names, at) =>
+      names.map(([joint, name], inner) => [inner > 0 ? joint : at > 0 ? " | " : JOINTS[when], name] as const),
+    );
+  });
+
+const namesOfPart = (part: PipelinePart): readonly (readonly [joint: string, name: string])[] => {
+  if (isPipedGroup(part)) return namesOf(part.line);
+  const name = writtenName(part.args);
+  return name === undefined ? [] : [["", name]];
+};
+
+/** `git | head`: the programs that a line starts, without their arguments. */
+const lineLabel = (text: string): string => {
+  try {
+    const names = namesOf(readShellLine(text));
+    const label = names
+      .slice(0, MAX_NAMES)
+      .map(([joint, name], at) => (at === 0 ? name : `${joint}${name}`))
+      .join("");
+    return names.length > MAX_NAMES ? `${label} …` : label || LINE;
+  } catch (thrown) {
+    if (thrown instanceof LlmcError) return LINE;
+    throw thrown;
+  }
+};
+
+/** The label of a command as it was given: of a line of several, or with more than plain words, the names of its programs. */
 export const labelOf = (command: string | readonly string[]): string => {
   const argv = typeof command === "string" ? plainArguments(command) : command;
   const [program, ...args] = argv ?? [];
-  return program === undefined ? LINE : commandLabel([program, ...args]);
+  if (program !== undefined) return commandLabel([program, ...args]);
+  return typeof command === "string" ? lineLabel(command) : LINE;
 };
 
 /** Identifies equal command lines without revealing them. */

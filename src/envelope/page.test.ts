@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { argvOf } from "../../test/argv-of.ts";
-import { commandHash, commandLabel, quoteArgv } from "./command-label.ts";
+import { commandHash, commandLabel, labelOf, quoteArgv } from "./command-label.ts";
 import { cutToTokens, pageTokens } from "./text/page.ts";
 import { estimateTokens } from "./text/token-estimate.ts";
 
@@ -46,6 +46,26 @@ describe("what is remembered of a command line", () => {
     [["./a\u001b[2Jb"], "a?[2Jb"],
   ])("REQ-X5: %j is %j: never an argument's value", (argv, label) => {
     expect(commandLabel(argv as [string])).toBe(label);
+  });
+
+  test.each([
+    ["git log --author=me | head -5", "git | head"],
+    ["cd 'my dir' && npm test || echo failed; ls", "cd && npm || echo; ls"],
+    ["TOKEN=hunter curl -H 'x: hunter' https://hunter@host/ > hunter.txt", "curl"],
+    ["(cat hunter; ls) | sort -u", "cat; ls | sort"],
+    ["cat <<hunter\nhunter2\nhunter\n", "cat"],
+    ["$HUNTER x | /opt/hunter/bin/tool hunter", "? | tool"],
+    ["{mysql,-phunter} | cat", "? | cat"],
+    ["/opt/hunter*/run* && [ -f hunter ]", "? && ["],
+    ["'my hunter tool' | cat", "my?hunter?tool | cat"],
+    ["a | b | c | d | e | f | g", "a | b | c | d | e | f …"],
+    ["cat hunter &", "line"],
+    ["cat 'hunter", "line"],
+    ["TOKEN=hunter", "line"],
+    ["> hunter", "line"],
+    ["git status", "git status"],
+  ])("REQ-X5: the line %j is %j: its programs, never their arguments", (line, label) => {
+    expect(labelOf(line)).toBe(label);
   });
 
   test("equal lines have equal marks, others others", () => {

@@ -14,7 +14,7 @@ const INITIALIZE = {
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "0" } },
 };
 
-const openSessions = async () => {
+const openSessions = async (onError: (error: Error) => void = () => {}) => {
   const { core, newId } = await openTestApp();
   let nowMs = 0;
   const sessions = createSessions({
@@ -23,7 +23,7 @@ const openSessions = async () => {
     codec: createStateCodec(() => randomBytes(32)),
     newId,
     now: () => nowMs,
-    onError: () => {},
+    onError,
   });
   const post = (message: object, session?: string) =>
     sessions.handle(
@@ -123,11 +123,14 @@ describe("a session of 2025-11-25", () => {
   });
 
   test("REQ-D10 lets a client whose connection broke listen again", async () => {
-    const { initialize, listen } = await openSessions();
+    const reported: string[] = [];
+    const { initialize, listen } = await openSessions((error) => void reported.push(error.message));
     const session = await initialize();
     const broken = new AbortController();
     await listen(session, broken.signal);
     expect((await listen(session, new AbortController().signal)).status).toBe(409);
+    // It is an answer to the client, and nothing that an operator has to read about.
+    expect(reported).toEqual([]);
     broken.abort();
     const again = new AbortController();
     await vi.waitFor(async () => expect((await listen(session, again.signal)).status).toBe(200));

@@ -15,6 +15,9 @@ export const NOBODY = "nobody";
 /** After this time clients whose stream we closed should reconnect. */
 const RETRY_MS = 500;
 
+/** What the library reports of a client that listens again while it still listens. */
+const SECOND_STREAM = /^Conflict: (?:Only one SSE stream|Stream already has an active connection)/;
+
 const refuse = (status: number, code: number, message: string): Response =>
   Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status });
 
@@ -67,7 +70,11 @@ export const createSessions = (parts: SessionParts) => {
       authInfo,
       newCorrelationId: parts.newId,
     } as const;
-    await createMcpServer(parts, connection, "legacy").connect(transport);
+    const onError = (error: Error): void => {
+      // The client is answered 409, and its first stream goes on: nobody has to look into that.
+      if (!SECOND_STREAM.test(error.message)) parts.onError(error);
+    };
+    await createMcpServer({ ...parts, onError }, connection, "legacy").connect(transport);
     return session;
   };
 

@@ -218,23 +218,11 @@ const describeResult = (result: unknown, handle: string | undefined): readonly s
     : [`=> ${shown.slice(0, SHOWN_OF_LARGE_CHARS)}…`, `[the whole result: handle:${handle}]`];
 };
 
-/** Only the beginning is looked at: a program may have written megabytes. */
-const LOOKED_AT_CHARS = 64 * 1024;
-
-const describeFutures = (
-  { stdout, result }: z.output<typeof output>["data"],
-  hasCalls: boolean,
-): readonly string[] => {
-  const shown = `${stdout.slice(0, LOOKED_AT_CHARS)}${JSON.stringify(result ?? "").slice(0, LOOKED_AT_CHARS)}`;
-  const hint = hasCalls ? futureHint(shown) : undefined;
-  return hint === undefined ? [] : [`[${hint}]`];
-};
-
 const linesFor = ({ data, meta }: z.output<typeof output>, printed: string): readonly string[] => [
   ...shownOutput(printed, meta.output_handle),
   ...(meta.dropped === undefined ? [] : [`[dropped, over the limit: ${meta.dropped.join(" and ")}]`]),
   ...describeResult(data.result, meta.result_handle),
-  ...describeFutures(data, meta.tool_calls.length > 0),
+  ...(meta.tool_calls.length === 0 ? [] : futureHint(data)),
   ...(data.error === undefined ? [] : [describeError(data.error)]),
   ...meta.files.map(
     ({ name, handle, bytes, encoding }) =>

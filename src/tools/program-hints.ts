@@ -22,9 +22,20 @@ const FUTURE = /\b(?:PyodideFuture|Future|Task|coroutine)\b/;
 /** How Python shows a call that is not awaited. */
 const SHOWN_FUTURE = /<(?:PyodideFuture|PyodideTask|Future|Task) (?:pending|finished)\b|<coroutine object /;
 
-/** What to tell whoever printed calls instead of their results. */
-export const futureHint = (shown: string): string | undefined =>
-  SHOWN_FUTURE.test(shown) ? NOT_AWAITED : undefined;
+/** Only the beginning is looked at: a program may have written megabytes. */
+const LOOKED_AT_CHARS = 64 * 1024;
+
+/** What to tell whoever shows calls instead of their results: one line or none. */
+export const futureHint = ({
+  stdout,
+  result = "",
+}: {
+  readonly stdout: string;
+  readonly result?: unknown;
+}): readonly string[] => {
+  const shown = [stdout, JSON.stringify(result)].map((text) => text.slice(0, LOOKED_AT_CHARS));
+  return shown.some((text) => SHOWN_FUTURE.test(text)) ? [`[${NOT_AWAITED}]`] : [];
+};
 
 const UNDEFINED =
   "Is the tool call awaited, and has its result this field? Results of linux_*, kb_* and admin_* have no `data`; the stubs in .llmc/stubs declare all.";
