@@ -2,7 +2,7 @@ import type { ModuleKit } from "../core/custom-modules.ts";
 import { runWithin } from "../host/os/run-within.ts";
 import { jsonSchema } from "../mcp/kit.ts";
 
-const MAX_VALIDATION_MS = 250;
+const MAX_VALIDATION_MS = 500;
 
 const TOO_LONG = {
   issues: [{ message: "comparing them with the tool's schema took too long (does a pattern backtrack?)" }],
