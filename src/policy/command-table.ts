@@ -368,6 +368,7 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
         run: "--security-enable-system-operator",
         write: "-i --inplace --in-place -s --split-exp --split-exp-file",
       },
+      patterns: [["read", /(?<![.\w$"'])load\w*\s*\(/]],
     },
   ],
   ["fd", { powers: { run: "-x --exec -X --exec-batch" } }],
