@@ -51,15 +51,18 @@ export const refuseByPolicy = (
   );
 };
 
+/** A name that anybody chose, as a word of a command line that means nothing else: neither an option nor anything for a shell. */
+const asWord = (name: string, other: string): string => (/^\w[\w.+-]*$/.test(name) ? name : other);
+
 export const explainTool = (tool: string): string => `llmc policy explain ${tool}`;
 
 /** Names of knowledge bases and flows may be anything, too. */
 export const explainKnowledge = (tool: string, type: "Collection" | "Flow", id: string): string =>
-  `${explainTool(tool)} --${type.toLowerCase()} ${/^[\w.+-]+$/.test(id) ? id : "NAME"}`;
+  `${explainTool(tool)} --${type.toLowerCase()} ${asWord(id, "NAME")}`;
 
 /** Names of programs may be anything that a client sent. */
 const explainProgram = (program: string): string =>
-  `llmc policy explain run_cmd --program ${/^[\w.+-]+$/.test(program) ? program : "PROGRAM"}`;
+  `llmc policy explain run_cmd --program ${asWord(program, "PROGRAM")}`;
 
 export const explainHost = (host: string): string => `llmc policy explain ask_model --host ${host}`;
 
