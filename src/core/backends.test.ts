@@ -17,7 +17,7 @@ describe("REQ-I7: a circuit breaker is about its own backend", () => {
     const refused = await query();
     expect(JSON.stringify(refused)).toContain("models of openai has failed 5 times within a minute");
     expect(stand.server.requests).toHaveLength(asked);
-    expect(await statusOf(stand, "models of openai")).toMatchObject({ status: "degraded" });
+    expect(await statusOf(stand, "models_of_openai")).toMatchObject({ status: "degraded" });
     expect(await stand.text("read_file", { path: "log.txt" })).toContain("some text");
   });
 
