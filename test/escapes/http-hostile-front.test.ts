@@ -110,7 +110,8 @@ describe("FAIL-H1 REQ-I1 a hostile program in the place of the front of the HTTP
     ["a page of another origin", { headers: ["origin: https://evil.example"] }, "HTTP/1.1 403"],
     ["broken JSON", { body: "{" }, "HTTP/1.1 422"],
     ["JSON that is nested too deep", { body: "[".repeat(40) + "]".repeat(40) }, "HTTP/1.1 422"],
-    ["a body beyond the limit", { body: `"${"x".repeat(2_000_000)}"` }, "HTTP/1.1 413"],
+    // Announced only: what is sent on after a refusal may cost the sender the answer.
+    ["a body beyond the limit", bytesOf({}).replace(/(?<=content-length: )\d+/, "2000000"), "HTTP/1.1 413"],
     ["a compressed body", { headers: ["content-encoding: gzip"] }, "HTTP/1.1 415"],
   ])("%s is refused by the core again", async (_, request, expected) => {
     expect(await send(request)).toContain(expected);
