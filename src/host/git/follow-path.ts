@@ -1,5 +1,6 @@
 import { lstatSync, readlinkSync, type Stats } from "node:fs";
 import { posix } from "node:path";
+import { isMissing, systemErrorCode } from "../../base/system-error.ts";
 import { isNothing, MISSING, type Missing, obeyedEntry, unfollowable } from "./obeyed-files.ts";
 
 const MAX_LINKS = 40;
@@ -37,6 +38,16 @@ export const pathFrom = (folder: string, written: string): string => {
   return joinPath(folder, written);
 };
 
+/** Where a link leads; undefined if something else is in its place by now. */
+const targetOfLink = (path: string): string | undefined => {
+  try {
+    return readlinkSync(path);
+  } catch (error) {
+    if (isMissing(error) || systemErrorCode(error) === "EINVAL") return undefined;
+    throw error;
+  }
+};
+
 interface Followed {
   readonly target: string;
   readonly exists: boolean;
@@ -64,6 +75,7 @@ export const follow = (
   const links: string[] = [];
   let here = path.startsWith("/") ? "/" : from;
   const parts = path.split("/").reverse();
+  let exchanged = 0;
   while (parts.length > 0) {
     const part = parts.pop() as string;
     if (part === "" || part === ".") continue;
@@ -85,8 +97,13 @@ export const follow = (
     }
     if (!found.isSymbolicLink()) here = next;
     else {
+      const target = targetOfLink(next);
+      if (target === undefined) {
+        if (++exchanged > MAX_LINKS) throw unfollowable(path);
+        parts.push(part);
+        continue;
+      }
       links.push(next);
-      const target = readlinkSync(next);
       if (allowed === "steady link" && CLIMBS_BACK.test(target)) throw unfollowable(next);
       if (target.startsWith("/")) here = "/";
       parts.push(...target.split("/").reverse());
